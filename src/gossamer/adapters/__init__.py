@@ -1,0 +1,1 @@
+"""One file or package per engine: RocksDB, HTTP, DNS, WARC, digest workers, clock."""

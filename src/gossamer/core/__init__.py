@@ -1,0 +1,1 @@
+"""State machines without I/O: frontier, lanes, admission, commit. Time and randomness are arguments."""

@@ -1,0 +1,1 @@
+"""Values: what the program talks about. No I/O, no clock, no policy."""

@@ -1,0 +1,48 @@
+"""Every bound that is not configuration, with its name and default, in one place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+GIB: Final = 1024 * MIB
+
+# URLs and links
+URL_MAX_BYTES: Final = 1_000  # DESIGN section 4, traps: 15 x the median length of 66
+SEED_URL_MAX_BYTES: Final = 2_083
+URL_INPUT_MAX_CHARS: Final = 16 * KIB  # longer inputs are refused unparsed
+LINKS_PER_PAGE_MAX: Final = 10_000
+SITEMAP_URLS_MAX: Final = 50_000
+SITEMAP_MAX_BYTES: Final = 50 * MIB
+SITEMAP_INDEX_DEPTH_MAX: Final = 3
+SITEMAPS_PER_HOST_MAX: Final = 1_000
+REDIRECTS_MAX: Final = 10
+
+# robots.txt (RFC 9309 section 2.5: at least 500 KiB)
+ROBOTS_MAX_BYTES: Final = 500 * KIB
+ROBOTS_REDIRECTS_MAX: Final = 5
+
+# HTTP heads
+HEAD_MAX_BYTES: Final = 256 * KIB
+HEADER_COUNT_MAX: Final = 500
+DECODE_RATIO_MAX: Final = 100
+DECODE_RATIO_GRACE_BYTES: Final = 1 * MIB  # the ratio is judged only past this many decoded bytes
+
+# Frontier
+LEVELS: Final = 10
+LEVEL_WEIGHTS: Final = (40, 20, 12, 8, 6, 5, 4, 2, 2, 1)  # per cent; level 0 is the highest
+PENDING_PER_HOST_MAX: Final = 100_000
+LANE_RESIDENTS_MAX: Final = 64  # active hosts of one address that hold a slot
+HOST_QUANTUM: Final = 50  # turns a host keeps its slot while others wait
+RETRIES_MAX: Final = 4  # visits of one URL that may fail before it is given up
+UNCOMMITTED_PER_HOST_MAX: Final = 8  # pages of one host between fetch and commit
+
+# Digest
+DIGEST_PENDING_MAX: Final = 64  # pages handed to workers or waiting for one
+DIGEST_TIMEOUT_S: Final = 30.0
+DIGEST_MEMORY_MAX_BYTES: Final = 1 * GIB
+TITLE_MAX_CHARS: Final = 500
+
+# Commit
+COMMIT_GROUP_S: Final = 0.05

@@ -1,0 +1,1 @@
+"""What a person meets: command line, live view, reports, explanations."""
