@@ -41,3 +41,9 @@ class DiskFullError(GossamerError):
     """No room is left for the state, the archive or the log."""
 
     exit_code = EXIT_DISK_FULL
+
+
+class ArchiveError(GossamerError):
+    """A record is missing, cut off or does not match its digest."""
+
+    exit_code = EXIT_VERIFY

@@ -1,0 +1,171 @@
+"""Rows of the store: what is kept of a URL, a host, a fingerprint, and how they are encoded.
+
+Structs are msgpack arrays; new fields go at the end with a default, so that older rows still decode.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+import msgspec
+
+from gossamer.model.page import Kind, Pointer
+
+SCHEMA_VERSION = 1
+
+
+class Cf(StrEnum):
+    """Column families. DESIGN section 3; `payload` and `lane` are explained in docs/decisions."""
+
+    URL = "url"  # URL key -> UrlRow
+    QUEUE = "queue"  # host NUL level(1) sequence(8) -> Entry
+    HOST = "host"  # host -> HostRow
+    WAITING = "waiting"  # level(1) sequence(8) -> host
+    DUE = "due"  # due time (8, milliseconds) URL key -> host
+    FINGERPRINT = "fingerprint"  # table(1) block key(5) -> list of (simhash, URL key)
+    PAYLOAD = "payload"  # payload digest -> Copy
+    LANE = "lane"  # lane or bucket -> next allowed time
+    SITE = "site"  # site -> SiteRow
+    RULE = "rule"  # kind NUL pattern -> rule
+    OUTBOX = "outbox"
+    META = "meta"  # name -> value
+
+
+class State(IntEnum):
+    """Where a URL is on its road."""
+
+    QUEUED = 0
+    FETCHED = 1  # a response of any status has its record
+    REFUSED = 2  # never fetched; `reason` says why
+    FAILED = 3  # given up after retries; `reason` says why
+    GONE = 4  # 404 or 410, re-checked and confirmed
+
+
+class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
+    """One known URL."""
+
+    url: str  # wire form
+    host: str
+    state: State = State.QUEUED
+    kind: Kind = Kind.PAGE
+    depth: int = 0
+    level: int = 0  # queue level
+    sequence: int = 0  # place in the queue while QUEUED, or while a refresh is queued
+    discovered: float = 0.0
+    via: str = ""  # URL key of the page it was found on, or "seed", "sitemap:KEY", ...
+    redirects: int = 0  # hops from the last page that was not a redirect
+    reason: str = ""  # Reason, when REFUSED or FAILED, or a note on a FETCHED row ("soft-404")
+    detail: str = ""
+    attempts: int = 0  # failed visits since the last good one
+    visits: int = 0  # visits with a response
+    visited: float = 0.0  # start of the last visit
+    status: int = 0
+    media_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    payload_digest: str = ""
+    payload_bytes: int = 0
+    content_hash: int = 0
+    simhash: int | None = None
+    sketch: bytes = b""
+    title: str = ""
+    language: str = ""
+    changes: int = 0
+    unchanged: int = 0
+    changed_at: float = 0.0
+    due: float = 0.0  # 0: no visit planned
+    duplicate_of: str = ""  # URL key of the original
+    duplicate_kind: str = ""  # "exact" | "near"
+    redirect_to: str = ""  # URL key
+    canonical: str = ""  # key that rel=canonical names
+    pointer: Pointer | None = None  # last record
+    history: tuple[tuple[float, int, Pointer], ...] = ()  # earlier captures: (date, status, record), newest last
+    noindex: bool = False
+    noarchive: bool = False
+    truncated: str = ""
+    digest_error: str = ""
+    original_url: str = ""  # WARC-Target-URI of the capture with this payload, when this one is a revisit
+    refresh: bool = False  # queued for a refresh
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """One place in a host's queue."""
+
+    key: str
+    refresh: bool = False
+
+
+class RobotsState(msgspec.Struct, array_like=True, kw_only=True):
+    """robots.txt of one scheme and authority, as last fetched."""
+
+    body: bytes = b""  # the first 500 KiB
+    verdict: str = "rules"  # "rules" | "allow" | "disallow"
+    why: str = ""  # "404", "timeout", "html", ...
+    fetched: float = 0.0
+    expires: float = 0.0
+    changes: int = 0  # times the body differed from the one before
+    failures: int = 0
+    redirects: tuple[str, ...] = ()
+
+
+class HostRow(msgspec.Struct, array_like=True, kw_only=True):
+    """Ledger of one host: survives restart."""
+
+    host: str
+    site: str
+    next_allowed: float = 0.0  # unix seconds
+    delay_s: float = 1.0  # gap in force
+    crawl_delay_s: float | None = None
+    response_s: float = 0.0  # moving average of response times
+    response_p99_s: float = 0.0  # slow-host estimate
+    robots: dict[str, RobotsState] = {}  # "https" -> state
+    errors: int = 0  # failures in a row
+    backoff_s: float = 0.0
+    addresses: tuple[str, ...] = ()
+    addresses_expire: float = 0.0
+    parked: str = ""  # reason, empty when not parked
+    parked_until: float = 0.0
+    pending: int = 0  # URLs queued
+    pending_by_level: list[int] = []
+    cursor: list[int] = []  # per level: no live entry has a lower sequence
+    waiting_level: int = -1  # -1: not in a waiting queue
+    waiting_sequence: int = 0
+    fetched: int = 0
+    failed: int = 0
+    duplicates: int = 0
+    soft404s: int = 0
+    statuses: dict[str, int] = {}
+    bytes: int = 0
+    seconds: float = 0.0  # summed response time
+    refused: dict[str, int] = {}
+    sitemaps: int = 0  # sitemaps admitted
+    tls_lenient: bool = False
+    not_found: tuple[int, int] | None = None  # (simhash, text chars) of the site's own not-found page
+    not_found_state: str = ""  # "", "asked", "known", "honest" (a real 404)
+    last_fetch: float = 0.0
+    last_status: int = 0
+    shapes: dict[str, tuple[int, int]] = {}  # URL shape -> (fetched, new content); bounded
+    tls_error: str = ""
+
+
+class SiteRow(msgspec.Struct, array_like=True, kw_only=True):
+    """Budget of one site over a window of 30 days."""
+
+    window_start: float = 0.0
+    fetched: int = 0
+
+
+class Copy(msgspec.Struct, array_like=True):
+    """The first capture of a payload."""
+
+    key: str
+    url: str
+    date: float
+    pointer: Pointer
+
+
+class FingerprintEntry(msgspec.Struct, array_like=True):
+    """One page in a near-duplicate table."""
+
+    simhash: int
+    key: str

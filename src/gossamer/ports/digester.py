@@ -1,0 +1,25 @@
+"""Archive and parse of a response, in another process."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gossamer.model.page import Digest, Job
+
+
+class Digester(Protocol):
+    """Takes jobs, returns digests whose records are durable."""
+
+    async def digest(self, job: Job) -> Digest:
+        """Archive and parse one response. A worker that dies or hangs yields a Digest with `error` set whose
+        record was written by another worker without parsing; the call itself does not raise for content.
+        Raises DiskFullError when the archive has no room."""
+        ...
+
+    def load(self) -> int:
+        """Jobs accepted and not yet answered."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted, close the segments, end the processes."""
+        ...
