@@ -1,0 +1,52 @@
+"""How store keys are laid out, so that the order of bytes is the order of work."""
+
+from __future__ import annotations
+
+import struct
+
+from gossamer.model.limits import LEVELS
+
+QUEUE_LEVELS = 2 * LEVELS  # 0-9 discovery, 10-19 refresh of the same priority
+_SEQ = struct.Struct(">Q")
+_LEVEL_SEQ = struct.Struct(">BQ")
+
+
+def queue_prefix(host: str) -> bytes:
+    """Start of all queue keys of a host."""
+    return host.encode() + b"\x00"
+
+
+def queue_key(host: str, level: int, sequence: int) -> bytes:
+    """Key of one queue entry: host, level, sequence."""
+    return host.encode() + b"\x00" + _LEVEL_SEQ.pack(level, sequence)
+
+
+def queue_place(key: bytes) -> tuple[int, int]:
+    """(level, sequence) of a queue key."""
+    level, sequence = _LEVEL_SEQ.unpack(key[-9:])
+    return level, sequence
+
+
+def waiting_key(level: int, sequence: int) -> bytes:
+    """Key of a host in the front queue of a level."""
+    return _LEVEL_SEQ.pack(level, sequence)
+
+
+def due_key(due: float, url_key: str) -> bytes:
+    """Key in the refresh calendar; `due` in unix seconds, kept to the millisecond."""
+    return _SEQ.pack(max(0, int(due * 1000))) + url_key.encode()
+
+
+def due_bound(due: float) -> bytes:
+    """Exclusive upper bound of everything due at or before a time."""
+    return _SEQ.pack(max(0, int(due * 1000)) + 1)
+
+
+def robots_key(host: str, scheme: str) -> bytes:
+    """Key of a robots.txt body beside its host's ledger."""
+    return f"{host}\x00robots\x00{scheme}".encode()
+
+
+def shape_key(host: str, shape: str) -> bytes:
+    """Key of the growth statistics of one URL shape of a host."""
+    return f"{host}\x00shape\x00{shape}".encode()
