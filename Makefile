@@ -1,0 +1,87 @@
+# The targets a person needs: install, crawl, test, lint, bench, lock, clean. None of them needs root.
+# Stamps in .venv say what is already done; everything is safe to repeat.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+REPLAY := .venv-replay
+PYTHON ?=
+DIR    ?= crawl
+ARGS   ?=
+# Tests that measure time run alone, after the others.
+JOBS   ?= 2
+PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
+
+.PHONY: help install crawl test packages replay lint format types layers bench bench-quick lock clean
+
+help:
+	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
+	@echo 'make test                            set up everything and run every test'
+	@echo 'make install                         leave $(BIN)/gossamer'
+	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
+
+$(BIN)/python:
+	@PYTHON='$(PYTHON)' VENV='$(VENV)' bash .ci/venv
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
+	$(PIP) -r requirements/run.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.run
+	$(PIP) -r requirements/test.txt
+	@touch $@
+
+$(REPLAY)/.done: requirements/replay.txt requirements/replay-build.txt
+	@PYTHON='$(PYTHON)' VENV='$(REPLAY)' bash .ci/venv
+	@$(REPLAY)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/replay-build.txt
+	@$(REPLAY)/bin/python -m pip install --quiet --require-hashes --no-deps --no-build-isolation -r requirements/replay.txt
+	@touch $@
+
+install: $(VENV)/.run
+
+crawl: install
+	@test -n '$(URL)' || { echo 'make crawl: which site? make crawl URL=https://example.com' >&2; exit 2; }
+	@$(BIN)/gossamer crawl '$(URL)' --dir '$(DIR)' $(ARGS)
+
+# nginx, Chromium and the packaged manuals: installed where that is possible, reported where not.
+packages:
+	@bash .ci/packages
+
+replay: $(REPLAY)/.done
+
+# Without CI=true a failed replay environment only skips the test that needs it (it says so).
+test: $(VENV)/.test packages
+	@$(MAKE) --no-print-directory replay || { test "$$CI" != true && echo 'make test: no replay environment: its test will be skipped' >&2; }
+	@bash .ci/tests $(JOBS) $(ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -q tests/tidy
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.test packages
+	$(BIN)/python bench/page_cost.py $(ARGS)
+	$(BIN)/python bench/memory.py $(ARGS)
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+	--no-emit-index-url --no-emit-find-links
+
+lock: $(VENV)/.test
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/run.txt
+	$(LOCK) -c requirements/run.txt pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
+	$(LOCK) requirements/replay-build.in -o requirements/replay-build.txt
+	$(LOCK) --override requirements/replay.overrides -c requirements/replay-build.txt \
+		requirements/replay-build.in requirements/replay.in -o requirements/replay.txt
+
+clean:
+	rm -rf $(VENV) $(REPLAY) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
