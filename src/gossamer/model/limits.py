@@ -22,6 +22,9 @@ REDIRECTS_MAX: Final = 10
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)
 ROBOTS_MAX_BYTES: Final = 500 * KIB
 ROBOTS_REDIRECTS_MAX: Final = 5
+ROBOTS_LINE_MAX_BYTES: Final = 8 * 2_083 - 1  # as Google's parser: the rest of a longer line is ignored
+ROBOTS_WILDCARD_BYTES_MAX: Final = 32 * KIB  # pattern parts after the first `*`, per group: bounds one decision
+CRAWL_DELAY_READ_MAX_S: Final = 1e6  # larger values are read as this
 
 # HTTP heads
 HEAD_MAX_BYTES: Final = 256 * KIB
