@@ -12,6 +12,7 @@ GIB: Final = 1024 * MIB
 URL_MAX_BYTES: Final = 1_000  # DESIGN section 4, traps: 15 x the median length of 66
 SEED_URL_MAX_BYTES: Final = 2_083
 URL_INPUT_MAX_CHARS: Final = 16 * KIB  # longer inputs are refused unparsed
+HOST_CACHE_MAX: Final = 8_192  # origins whose host, site and key prefix are remembered; ~600 bytes each
 LINKS_PER_PAGE_MAX: Final = 10_000
 SITEMAP_URLS_MAX: Final = 50_000
 SITEMAP_MAX_BYTES: Final = 50 * MIB
