@@ -69,8 +69,11 @@ def normalize_escapes(text: str) -> str:
 
 
 def canonical_query(query: str) -> str:
-    """A query (without its `?`) in canonical form: escapes normalised, session and tracking parameters and empty
-    pairs dropped, pairs sorted by their text. Equal pairs stay, each."""
+    """A query (without its `?`) in canonical form.
+
+    Escapes normalised, session and tracking parameters and empty pairs dropped, pairs sorted by their text. Equal
+    pairs stay, each of them.
+    """
     pairs = (normalize_escapes(query) if "%" in query else query).split("&")
     if len(pairs) == 1:
         return "" if is_dropped(pairs[0].partition("=")[0]) else pairs[0]
@@ -112,10 +115,9 @@ def is_cookieless_session(segment: str) -> bool:
     """Whether a path segment is an ASP.NET session: `(S(24 letters or digits))`, or several letters' in one pair."""
     if not (segment.startswith("(") and segment.endswith("))")):
         return False
-    inner = segment[1:-1]
-    pieces = inner.split(")")[:-1]
-    return any(len(piece) == _COOKIELESS_LENGTH + 2 for piece in pieces) and all(
-        len(piece) > 2 and piece[0].isalpha() and piece[1] == "(" and piece[2:].isalnum() for piece in pieces
+    tickets = [piece.partition("(") for piece in segment[1:-2].split(")")]
+    return all(kind.isalpha() and len(kind) == 1 and value.isalnum() for kind, _, value in tickets) and any(
+        len(value) == _COOKIELESS_LENGTH for _, _, value in tickets
     )
 
 

@@ -30,8 +30,8 @@ _CODECS: Final = {
 _UNICODE: Final = frozenset({"", "utf-8", "utf8", "utf-16le", "utf-16be", "utf-16", "unicode-1-1-utf-8"})
 _JAPANESE_MINUS: Final = {0x2212: 0xFF0D}  # Encoding Standard, Shift_JIS and ISO-2022-JP encoders
 _JAPANESE: Final = frozenset({"shift_jis", "iso-2022-jp", "euc-jp"})
-_STATE_BYTES: Final = frozenset("\x0e\x0f\x1b")  # ISO-2022-JP encoder: errors that report U+FFFD
-_GB18030_HOLE: Final = "\ue5e5"
+_STATE_SIGNS: Final = frozenset("\x0e\x0f\x1b")  # ISO-2022-JP encoder: errors that report U+FFFD
+_REFUSED: Final = {"gb18030": frozenset("\ue5e5"), "iso2022_jp": _STATE_SIGNS}  # codec name -> not in the standard's
 
 # The query percent-encode set of a special scheme (URL Standard, "special-query percent-encode set"), as bytes.
 _ENCODED_BYTES: Final = frozenset(range(0x21)) | frozenset(b"\"#<>'") | frozenset(range(0x7F, 0x100))
@@ -60,16 +60,17 @@ def percent_encode_query(text: str, encoding: str) -> str:
         return "".join([_BYTES[byte] for byte in text.encode("utf-8", "replace")])
     if label in _JAPANESE:
         text = text.translate(_JAPANESE_MINUS)
+    refused = _REFUSED.get(info.name, frozenset())
     encoder = codecs.getincrementalencoder(info.name)("strict")
     out: list[str] = []
     for char in text:  # one at a time: an encoding may keep a state, and errors must not cost a second pass
         try:
-            if (char == _GB18030_HOLE and info.name == "gb18030") or (char in _STATE_BYTES and label == "iso-2022-jp"):
-                raise UnicodeEncodeError(info.name, char, 0, 1, "not encoded by the standard")
-            out.extend([_BYTES[byte] for byte in encoder.encode(char)])
+            encoded = b"" if char in refused else encoder.encode(char)
         except UnicodeEncodeError:
-            out.extend([_BYTES[byte] for byte in encoder.encode("", final=True)])
-            out.append(f"%26%23{0xFFFD if char in _STATE_BYTES else ord(char)}%3B")
+            encoded = b""
+        out.extend([_BYTES[byte] for byte in encoded or encoder.encode("", final=True)])
+        if not encoded:
+            out.append(f"%26%23{0xFFFD if char in _STATE_SIGNS else ord(char)}%3B")
     out.extend([_BYTES[byte] for byte in encoder.encode("", final=True)])
     return "".join(out)
 
@@ -95,5 +96,8 @@ def _codec(label: str) -> codecs.CodecInfo | None:
     return info if getattr(info, "_is_text_encoding", False) and info.name not in _NOT_OF_THE_WEB else None
 
 
-_NOT_OF_THE_WEB: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7",
-                                    "mbcs", "oem", "utf-32", "utf-32-le", "utf-32-be", "utf-8-sig", "charmap"})  # fmt: skip
+# Text codecs of the standard library that are not in the Encoding Standard.
+_NOT_OF_THE_WEB: Final = frozenset({
+    "charmap", "idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-32",
+    "utf-32-be", "utf-32-le", "utf-7", "utf-8-sig",
+})  # fmt: skip

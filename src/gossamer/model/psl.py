@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
-import upa_url
+import upa_url  # type: ignore[import-untyped]  # a compiled module without stubs
+
+_LABELS_MAX: Final = 127  # a name of 253 octets cannot have more
 
 
 @cache
@@ -56,9 +59,6 @@ def site_of(name: str) -> str:
         name: a host name without port; IPv6 addresses in brackets.
     """
     return registered_domain(name) or name
-
-
-_LABELS_MAX = 127  # a name of 253 octets cannot have more
 
 
 def _is_label(label: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 import msgspec
-import upa_url
+import upa_url  # type: ignore[import-untyped]  # a compiled module without stubs
 
 from gossamer.model.canonical import canonical_path, canonical_query
 from gossamer.model.legacy_query import encode_query_of, is_unicode
@@ -18,7 +18,17 @@ from gossamer.model.limits import HOST_CACHE_MAX, URL_INPUT_MAX_CHARS
 from gossamer.model.psl import registered_domain, site_of
 from gossamer.model.reason import Reason
 
-__all__ = ["Base", "Url", "key_host_prefix", "name_of", "parse", "registered_domain", "serialize", "site_of", "wire_parts"]
+__all__ = [
+    "Base",
+    "Url",
+    "key_host_prefix",
+    "name_of",
+    "parse",
+    "registered_domain",
+    "serialize",
+    "site_of",
+    "wire_parts",
+]
 
 Scheme = Literal["http", "https"]
 
@@ -56,9 +66,11 @@ class Base:
     """A document's base URL, against which many links are read."""
 
     def __init__(self, base: str, encoding: str = "utf-8") -> None:
-        """Args:
-        base: an absolute URL. When it is none, only absolute links can be read.
-        encoding: the document's encoding by its WHATWG name. Queries are encoded in it, as browsers do.
+        """Take a base.
+
+        Args:
+            base: an absolute URL. When it is none, only absolute links can be read.
+            encoding: the document's encoding by its WHATWG name. Queries are encoded in it, as browsers do.
         """
         self._base = _engine(base, None)
         self._encoding = "" if is_unicode(encoding) else encoding
@@ -202,8 +214,11 @@ def _undotted(name: str) -> str:
 
 
 def _surt_name(name: str) -> str:
-    """Labels from the right, joined by commas; IP addresses as they are. The two signs that have a meaning in a key
-    are escaped: WHATWG allows them in names, and a stranger's name must not sort below another host."""
+    """Labels from the right, joined by commas; IP addresses as they are.
+
+    The two signs that have a meaning in a key are escaped: WHATWG allows them in names, and a stranger's name must
+    not sort below another host.
+    """
     if name.startswith("["):
         return name
     if "," in name or ")" in name:
