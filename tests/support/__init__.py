@@ -1,0 +1,1 @@
+"""What tests of several areas share: servers, witnesses, generators. No tests."""
