@@ -1,0 +1,259 @@
+"""The crawl log: one JSON object a line, appended, rotated by size and compressed; and reading it back.
+
+`crawl.jsonl` is being written; `crawl-000001.jsonl.gz` and so on came before. A process that dies while it writes
+leaves at most one torn line, which is cut off at the next start. The 12-field form is `surface.heritrix`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+import msgspec
+from isal import igzip
+
+from gossamer.model.errors import DiskFullError, StoreError
+from gossamer.model.event import FetchEvent
+from gossamer.model.limits import MIB
+
+CURRENT: Final = "crawl.jsonl"
+ROTATE_BYTES: Final = 256 * MIB
+FILES_MAX: Final = 1_000  # rotated files kept; the oldest are deleted
+BUFFER_BYTES: Final = 64 * 1024
+LINE_MAX_BYTES: Final = 1 * MIB
+FOLLOW_S: Final = 0.5
+_COPY_BYTES: Final = 1 * MIB
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder(FetchEvent)
+
+
+class CrawlLog:
+    """Appends events. One writer at a time; who owns the store owns the log."""
+
+    def __init__(self, directory: Path, *, rotate_bytes: int = ROTATE_BYTES, files_max: int = FILES_MAX) -> None:
+        """Open the log in a directory, which is created; cut off a torn last line; finish a rotation cut short.
+
+        Raises DiskFullError, StoreError.
+        """
+        self._directory = directory
+        self._rotate_bytes = rotate_bytes
+        self._files_max = files_max
+        self._buffer = bytearray()
+        self._squeezer: threading.Thread | None = None
+        self.cut_bytes = 0  # of a torn line, at this start
+        self.deleted_files = 0
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for leftover in directory.glob("crawl-*.part"):
+                leftover.unlink()
+            self._fd, self._size = self._open()
+        except OSError as error:
+            raise _problem(directory, error) from error
+        self._squeeze()
+
+    def append(self, event: FetchEvent) -> None:
+        """Add one event to the buffer, which is written when it is full or flushed. Raises DiskFullError."""
+        self._buffer += _encoder.encode(event)
+        self._buffer += b"\n"
+        if len(self._buffer) >= BUFFER_BYTES:
+            self.flush()
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Hand what is buffered to the system; with `sync`, wait until it is on the disk.
+
+        Raises DiskFullError. What was not written stays in the buffer and goes first the next time.
+        """
+        try:
+            while self._buffer:
+                written = os.write(self._fd, self._buffer)
+                self._size += written
+                del self._buffer[:written]
+            if sync:
+                os.fsync(self._fd)
+            if self._size >= self._rotate_bytes:
+                self._rotate()
+        except OSError as error:
+            raise _problem(self._directory, error) from error
+
+    def close(self) -> None:
+        """Flush, sync and close; wait for a compression under way."""
+        try:
+            self.flush(sync=True)
+        finally:
+            os.close(self._fd)
+            if self._squeezer is not None:
+                self._squeezer.join()
+
+    def _open(self) -> tuple[int, int]:
+        fd = os.open(self._directory / CURRENT, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        size = os.fstat(fd).st_size
+        whole = _whole_bytes(fd, size)
+        if whole < size:
+            os.ftruncate(fd, whole)
+            self.cut_bytes = size - whole
+        return fd, whole
+
+    def _rotate(self) -> None:
+        last = max((number for number, _ in rotated(self._directory)), default=0)
+        os.fsync(self._fd)
+        (self._directory / CURRENT).rename(self._directory / f"crawl-{last + 1:06d}.jsonl")
+        os.close(self._fd)
+        self._fd, self._size = self._open()
+        self._squeeze()
+
+    def _squeeze(self) -> None:
+        """Compress rotated files and delete the oldest, on a thread of its own: it takes seconds of CPU."""
+        if self._squeezer is not None and self._squeezer.is_alive():
+            return  # it looks for new files before it ends; what it misses is found at the next rotation
+        files = rotated(self._directory)
+        if len(files) > self._files_max or any(path.suffix != ".gz" for _, path in files):
+            self._squeezer = threading.Thread(target=self._squeeze_all, name="crawl-log-gzip", daemon=True)
+            self._squeezer.start()
+
+    def _squeeze_all(self) -> None:
+        try:
+            for _, path in rotated(self._directory):
+                if path.suffix != ".gz":
+                    _compress(path)
+            for _, path in rotated(self._directory)[: -self._files_max]:
+                path.unlink()
+                self.deleted_files += 1
+        except OSError:
+            return  # no room to compress: the plain file stays, readable, and the next rotation tries again
+
+
+def rotated(directory: Path) -> list[tuple[int, Path]]:
+    """Files that are no longer written, oldest first: (number, path)."""
+    found: dict[int, Path] = {}
+    for path in sorted(directory.glob("crawl-*.jsonl*")):
+        number, dot, rest = path.name.removeprefix("crawl-").partition(".")
+        if dot and number.isdigit() and rest in {"jsonl", "jsonl.gz"}:
+            found[int(number)] = path  # when both are there, the compressed one is whole and sorts last
+    return sorted(found.items())
+
+
+def read_events(
+    directory: Path,
+    *,
+    damaged: Callable[[str], None] | None = None,
+    wait: Callable[[float], object] | None = None,
+) -> Iterator[FetchEvent]:
+    """Events of a log, oldest first, over rotated files and the current one.
+
+    Args:
+        directory: the crawl's `log` directory.
+        damaged: told of each line that cannot be read ("FILE:LINE: why"), which is skipped.
+        wait: sleeps so many seconds; when given, the end is waited at for more, for ever.
+    """
+    tell = damaged or (lambda _: None)
+    current, files = _open_all(directory)
+    for path in files:
+        for opened in _open_rotated(path):
+            with opened:
+                yield from _events(opened, path.name, tell, torn=True)
+    while current is not None:
+        with current:
+            yield from _events(current, CURRENT, tell, torn=wait is None, wait=wait, path=directory / CURRENT)
+        current = (directory / CURRENT).open("rb") if wait is not None and (directory / CURRENT).exists() else None
+
+
+def _open_all(directory: Path) -> tuple[BinaryIO | None, list[Path]]:
+    """The current file and the rotated ones as they were at one moment."""
+    while True:
+        try:
+            current: BinaryIO | None = (directory / CURRENT).open("rb")
+        except FileNotFoundError:
+            current = None
+        files = [path for _, path in rotated(directory)]
+        if _is_current(current, directory / CURRENT):
+            return current, files
+        if current is not None:
+            current.close()
+
+
+def _is_current(file: BinaryIO | None, path: Path) -> bool:
+    try:
+        return file is not None and os.fstat(file.fileno()).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return file is None
+
+
+def _open_rotated(path: Path) -> Iterator[BinaryIO]:
+    for candidate in (path, path.with_name(path.name + ".gz")):  # compressed while we read the ones before
+        try:
+            yield cast("BinaryIO", igzip.open(candidate, "rb") if candidate.suffix == ".gz" else candidate.open("rb"))
+        except FileNotFoundError:
+            continue
+        return
+
+
+def _events(
+    file: BinaryIO,
+    name: str,
+    tell: Callable[[str], None],
+    *,
+    torn: bool,
+    wait: Callable[[float], object] | None = None,
+    path: Path | None = None,
+) -> Iterator[FetchEvent]:
+    number = 0
+    held = b""
+    while True:
+        try:
+            part = file.readline(LINE_MAX_BYTES)
+        except (OSError, EOFError) as error:  # a compressed file that is cut off or damaged
+            tell(f"{name}: line {number + 1}: {error}")
+            return
+        held = held + part if len(held) < LINE_MAX_BYTES else held
+        if not part.endswith(b"\n"):
+            if part:
+                continue
+            if wait is None or path is None or not _is_current(file, path):
+                if held and torn:
+                    tell(f"{name}:{number + 1}: the last line is torn")
+                return
+            wait(FOLLOW_S)
+            continue
+        number += 1
+        line, held = held, b""
+        try:
+            yield _decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            tell(f"{name}:{number}: {error}")
+
+
+def _whole_bytes(fd: int, size: int) -> int:
+    """Bytes up to the end of the last whole line."""
+    end = size
+    while end > 0:
+        start = max(0, end - BUFFER_BYTES)
+        cut = os.pread(fd, end - start, start).rfind(b"\n")
+        if cut >= 0:
+            return start + cut + 1
+        end = start
+    return 0
+
+
+def _compress(path: Path) -> None:
+    done = path.with_name(path.name + ".gz")
+    part = path.with_name(path.name + ".part")
+    with path.open("rb") as source, part.open("wb") as raw:
+        with igzip.open(raw, "wb", compresslevel=2) as target:
+            while block := source.read(_COPY_BYTES):
+                target.write(block)
+        raw.flush()
+        os.fsync(raw.fileno())
+    part.rename(done)
+    path.unlink()
+
+
+def _problem(directory: Path, error: OSError) -> DiskFullError | StoreError:
+    if error.errno in _NO_ROOM:
+        return DiskFullError(f"{directory}: no room left for the crawl log")
+    return StoreError(f"{directory}: the crawl log cannot be written: {error.strerror}")
