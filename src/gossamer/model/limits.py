@@ -30,8 +30,30 @@ CRAWL_DELAY_READ_MAX_S: Final = 1e6  # larger values are read as this
 # HTTP heads
 HEAD_MAX_BYTES: Final = 256 * KIB
 HEADER_COUNT_MAX: Final = 500
+HEADER_LINE_MAX_BYTES: Final = 64 * KIB
+INTERIM_RESPONSES_MAX: Final = 16  # 1xx responses before the real one
+CHUNK_LINE_MAX_BYTES: Final = 4 * KIB  # chunk size with its extensions
+CHUNK_OVERHEAD_MAX_BYTES: Final = 1 * MIB  # framing beyond as many bytes as the body itself may have
+TRAILER_MAX_BYTES: Final = 16 * KIB
+CONTENT_CODINGS_MAX: Final = 4
+GZIP_MEMBERS_MAX: Final = 1_000
+ZSTD_WINDOW_MAX_BYTES: Final = 8 * MIB  # RFC 9659
 DECODE_RATIO_MAX: Final = 100
 DECODE_RATIO_GRACE_BYTES: Final = 1 * MIB  # the ratio is judged only past this many decoded bytes
+
+# Connections
+IDLE_CONNECTIONS_MAX: Final = 2_000
+IDLE_CONNECTION_S: Final = 90.0  # longer than the longest computed gap (60 s)
+HANDSHAKE_MAX_BYTES: Final = 1 * MIB  # received unread while a proxy or TLS is being set up
+TLS_SESSIONS_MAX: Final = 2_000
+TLS_HOSTS_MAX: Final = 20_000  # hosts remembered as needing a lenient or unverified handshake
+TLS_HOST_MEMORY_S: Final = 24 * 3600.0
+
+# DNS
+DNS_CACHE_MAX: Final = 100_000
+DNS_ADDRESSES_MAX: Final = 16  # of one name
+DNS_TRIES: Final = 2
+HOSTS_FILE_MAX_BYTES: Final = 16 * MIB
 
 # Frontier
 LEVELS: Final = 10
@@ -50,3 +72,11 @@ TITLE_MAX_CHARS: Final = 500
 
 # Commit
 COMMIT_GROUP_S: Final = 0.05
+
+# Archive
+WARC_RECORD_MAX_BYTES: Final = 512 * MIB  # one record, decompressed
+WARC_HEADER_MAX_BYTES: Final = 64 * KIB
+WARC_URI_MAX_BYTES: Final = 16 * KIB  # half of what common readers take for a whole record header
+WARC_FIELDS_MAX: Final = 64  # metadata fields of one page
+WARC_FIELD_MAX_CHARS: Final = 8 * KIB
+SEGMENT_CAPTURES_MAX: Final = 200_000  # index lines of an open segment held in memory
