@@ -1,4 +1,4 @@
-"""Adds up the runs of a test session and prints one closing line. Fails when a test failed, none ran, or CI skipped one."""
+"""Adds up the runs of a test session, prints one closing line; fails when a test failed, none ran or CI skipped one."""
 
 import os
 import sys
