@@ -19,6 +19,8 @@ SITEMAP_MAX_BYTES: Final = 50 * MIB
 SITEMAP_INDEX_DEPTH_MAX: Final = 3
 SITEMAPS_PER_HOST_MAX: Final = 1_000
 REDIRECTS_MAX: Final = 10
+SCOPE_PATTERN_MAX_CHARS: Final = 1_000  # an include or exclude pattern, a SURT prefix
+SCOPE_PATTERN_STARS_MAX: Final = 32
 
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)
 ROBOTS_MAX_BYTES: Final = 500 * KIB
