@@ -22,7 +22,7 @@ _UNWANTED: Final[dict[str, tuple[str, ...]]] = {
     "image/vnd.adobe.photoshop": ("psd",), "image/vnd.djvu": ("djvu", "djv"), "image/webp": ("webp",),
     "image/x-icon": ("ico", "cur"), "image/x-raw": ("cr2", "nef", "dng", "arw"), "image/vnd.microsoft.icon": (),
     "image/pjpeg": (), "image/x-xcf": ("xcf",),
-    "audio/aac": ("aac",), "audio/aiff": ("aif", "aiff"), "audio/basic": ("au", "snd"), "audio/flac": ("flac",),
+    "audio/aac": ("aac",), "audio/aiff": ("aif", "aiff"), "audio/basic": ("snd",), "audio/flac": ("flac",),
     "audio/midi": ("mid", "midi"), "audio/mp4": ("m4a", "m4b"), "audio/mpeg": ("mp3", "mp2", "mpga"),
     "audio/ogg": ("ogg", "oga", "opus", "spx"), "audio/wav": ("wav",), "audio/webm": ("weba",),
     "audio/x-ms-wma": ("wma",), "audio/x-realaudio": ("ra", "ram"), "audio/x-mpegurl": ("m3u", "m3u8"),
@@ -42,15 +42,15 @@ _UNWANTED: Final[dict[str, tuple[str, ...]]] = {
     "application/vnd.ms-cab-compressed": ("cab",), "application/x-iso9660-image": ("iso",),
     "application/x-apple-diskimage": ("dmg",), "application/java-archive": ("jar", "war", "ear"),
     "application/vnd.android.package-archive": ("apk", "aab"), "application/x-xpinstall": ("xpi", "crx"),
-    "application/vnd.debian.binary-package": ("deb", "udeb"), "application/x-rpm": ("rpm",), "application/x-cpio": ("cpio",),
-    "application/x-msdownload": ("exe", "dll", "com"), "application/x-msi": ("msi", "msix", "appx"),
-    "application/x-executable": ("bin", "run", "elf", "so"), "application/x-python-wheel": ("whl", "egg"),
+    "application/vnd.debian.binary-package": ("deb", "udeb"), "application/x-rpm": ("rpm",),
+    "application/x-cpio": ("cpio",),
+    "application/x-msdownload": ("exe", "dll"), "application/x-msi": ("msi", "msix", "appx"),
+    "application/x-executable": ("bin", "elf"), "application/x-python-wheel": ("whl", "egg"),
     "application/x-ruby-gem": ("gem",), "application/wasm": ("wasm",), "application/x-shockwave-flash": ("swf",),
     "application/x-bittorrent": ("torrent",), "application/warc": ("warc", "arc"),
     "application/x-virtualbox-disk": ("vmdk", "vdi", "vhd", "vhdx", "qcow2", "img", "ova"),
     "text/css": ("css",), "text/javascript": ("js", "mjs", "cjs"), "application/javascript": (),
     "application/x-javascript": (), "application/ecmascript": (), "text/ecmascript": (),
-    "application/source-map": ("map",),
 }  # fmt: skip
 _WHOLE_FAMILIES: Final = ("image/", "audio/", "video/", "font/")
 
@@ -61,23 +61,26 @@ _SCRIPTS: Final = (
     ".php", ".php3", ".php4", ".php5", ".phtml", ".cgi", ".pl", ".py", ".fcgi", ".asp", ".aspx", ".ashx", ".jsp",
     ".jspx", ".do", ".cfm", ".dll", ".exe",
 )  # fmt: skip
-_EXTENSION_MAX_CHARS: Final = 6
+_PROGRAMS: Final = frozenset({"exe", "dll"})  # with a query it is run on the server, not sent
 
 
-def extension_of(url: Url) -> str:
-    """The extension of the file a URL's path names, in lower case, or "".
+def unwanted_type_of(url: Url) -> str | None:
+    """The unwanted media type that the extension of a URL's path promises, or None.
 
-    There is none in a query, in a dot file, behind a script, and in a wiki's page about a file (`File:Photo.jpg`).
+    Nothing is promised by a query, a dot file, what follows a script, a domain name as a page's name (`.com` and `.au`
+    are left out of the table), or a wiki's page about a file (`File:Photo.jpg`).
     """
-    path = url.canonical.partition("?")[0]
-    name = path[path.rfind("/") + 1 :].partition(";")[0]
-    stem, dot, extension = name.rpartition(".")
-    if not dot or not stem or len(extension) > _EXTENSION_MAX_CHARS or ":" in stem or "%3A" in stem:
-        return ""
-    front = path[path.find("/", 8) : -len(name)].lower()  # from the slash after the host
+    path, _, query = url.canonical.partition("?")
+    slash = path.rfind("/")
+    stem, _, extension = path[slash + 1 :].partition(";")[0].rpartition(".")
+    extension = extension.lower()
+    kind = _TYPE_OF.get(extension)
+    if kind is None or not stem or ":" in stem or "%3A" in stem or (query and extension in _PROGRAMS):
+        return None
+    front = path[path.find("/", 8) : slash].lower()  # from the slash after the host
     if "." in front and any(segment.endswith(_SCRIPTS) for segment in front.split("/")):
-        return ""
-    return extension.lower()
+        return None
+    return kind
 
 
 def wanted_url(url: Url, types: tuple[str, ...]) -> bool:
@@ -87,7 +90,7 @@ def wanted_url(url: Url, types: tuple[str, ...]) -> bool:
         url: the page's.
         types: `fetch.types`: media types ("image/png"), families ("image/") or "*", fetched although unwanted.
     """
-    kind = _TYPE_OF.get(extension_of(url))
+    kind = unwanted_type_of(url)
     return kind is None or _allowed(kind, types)
 
 
@@ -102,11 +105,8 @@ def unwanted_types(types: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     split = {family for family in _WHOLE_FAMILIES if any(text.lower().startswith(family) for text in types)}
     families = [family for family in _WHOLE_FAMILIES if family not in split]
-    single = [
-        kind
-        for kind in _UNWANTED
-        if not kind.startswith(tuple(families)) and not _allowed(kind, types)
-    ]  # fmt: skip
+    rest = [kind for kind in _UNWANTED if not kind.startswith(tuple(families))]
+    single = [kind for kind in rest if not _allowed(kind, types)]
     return (*families, *single)
 
 
