@@ -66,13 +66,18 @@ def test_crawl_delay(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", [c for c in META if c["field"] == "sitemaps"], ids=lambda case: case["id"])
 def test_sitemaps(case: dict[str, Any]) -> None:
     # We keep them as written and resolve them where they are fetched; crawler-commons resolves while parsing.
-    found = [META_BASE + s if s.startswith("/") and case["id"] == "M085" else s for s in parse(body_of(case), "x").sitemaps]
+    found = [
+        META_BASE + s if s.startswith("/") and case["id"] == "M085" else s for s in parse(body_of(case), "x").sitemaps
+    ]
     assert found == case["value"]
 
 
 def test_fields_that_are_not_ours() -> None:
-    """Visit-time, Request-rate and Host belong to no standard. A file applies to one authority because robots are kept
-    per authority, and one token of ours is looked for, not a list of names."""
+    """No standard knows Visit-time, Request-rate and Host.
+
+    A file applies to one authority because robots are kept per authority (not_applicable_url), and one token of ours is
+    looked for, not a list of names (allowed_for_agent_list).
+    """
     others = {case["field"] for case in META} - {"crawl_delay_s", "sitemaps"}
     assert others == {"request_rate", "visit_time", "preferred_host", "not_applicable_url", "allowed_for_agent_list"}
 
@@ -84,7 +89,9 @@ def judged(condition: dict[str, Any]) -> tuple[str, str]:
     if isinstance(status, str):
         status = 206
     html = b"<!DOCTYPE html><html><body>hello</body></html>"
-    body = html if "body" in condition else b"" if condition.get("body_bytes") == 0 else b"User-agent: *\nDisallow: /x\n"
+    body = (
+        html if "body" in condition else b"" if condition.get("body_bytes") == 0 else b"User-agent: *\nDisallow: /x\n"
+    )
     return judge_response(status, condition.get("content_type", "text/plain"), body, "disallow")
 
 

@@ -29,6 +29,15 @@ ROBOTS_LINE_MAX_BYTES: Final = 8 * 2_083 - 1  # as Google's parser: the rest of 
 ROBOTS_WILDCARD_BYTES_MAX: Final = 32 * KIB  # pattern parts after the first `*`, per group: bounds one decision
 CRAWL_DELAY_READ_MAX_S: Final = 1e6  # larger values are read as this
 
+# Politeness
+RETRY_AFTER_MAX_S: Final = 86_400.0  # honoured in full up to here
+BACKOFF_BASE_S: Final = 10.0  # after the first failure; doubled by each further one in a row
+BACKOFF_MAX_S: Final = 6 * 3_600.0
+BACKOFF_JITTER: Final = 0.25  # share by which a back-off is lengthened at random
+SLOW_HOST_S: Final = 10.0  # p99 of the response time above which a host is slow
+SLOW_SLOTS_SHARE: Final = 0.1  # of the fetch slots that slow hosts may use
+GCRA_BURST: Final = 5  # requests that a /24 or AS bucket lets through at once
+
 # HTTP heads
 HEAD_MAX_BYTES: Final = 256 * KIB
 HEADER_COUNT_MAX: Final = 500
@@ -71,6 +80,12 @@ DIGEST_PENDING_MAX: Final = 64  # pages handed to workers or waiting for one
 DIGEST_TIMEOUT_S: Final = 30.0
 DIGEST_MEMORY_MAX_BYTES: Final = 1 * GIB
 TITLE_MAX_CHARS: Final = 500
+TEXT_MAX_CHARS: Final = 2 * MIB  # main text that is compared
+DIGEST_JOBS_PER_WORKER_MAX: Final = 8  # sent and not yet answered
+DIGEST_EXTRA_MAX: Final = 32  # values that digest hooks return for one page
+DIGEST_EXTRA_MAX_CHARS: Final = 4 * KIB  # each
+DIGEST_SYNC_JOBS: Final = 16  # pages written before a worker syncs its segment
+DIGEST_SYNC_S: Final = 0.05  # ... or as soon as this much time has passed
 
 # Commit
 COMMIT_GROUP_S: Final = 0.05

@@ -148,6 +148,8 @@ def judge_response(
 ) -> tuple[Literal["rules", "allow", "disallow"], str]:
     """What an answer for /robots.txt means, and why in one or two words.
 
+    A reason that begins with "unreachable" is one to try again in minutes.
+
     `status` 0 stands for no answer (timeout, refused, DNS). A 3xx is one that could not be followed: a loop or more
     than five hops, which RFC 9309 section 2.3.1.2 lets us take as unavailable. `unparseable` decides for a 2xx body
     that is no robots file at all. Source: RFC 9309 section 2.3.1.
@@ -159,7 +161,7 @@ def judge_response(
         return "allow", "redirects"
     if 400 <= status <= 499 and status != 429:
         return "allow", str(status)
-    return "disallow", str(status) if status else "unreachable"
+    return "disallow", f"unreachable: {status}" if status else "unreachable"
 
 
 def _lines(body: bytes) -> list[bytes]:
@@ -230,7 +232,10 @@ def _seconds(value: bytes) -> float | None:
 
 
 def _not_robots(content_type: str, body: bytes) -> str:
-    """ "html" or "binary" when a body is no robots file at all, else "". One with a User-agent line always is one."""
+    """Name what a body is that is no robots file at all ("html", "binary"); "" when it is one.
+
+    A body with a User-agent line always is one, whatever surrounds it.
+    """
     head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     utf16 = body[:2] in {b"\xff\xfe", b"\xfe\xff"}
     html = head.startswith(b"<") or content_type.partition(";")[0].strip().lower() in {

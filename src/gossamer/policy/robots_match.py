@@ -170,8 +170,10 @@ def _matches(wild: _Wild, target: str) -> bool:
 def _chain(
     keys: list[str], prefixes: dict[str, tuple[int, RobotsVerdict]]
 ) -> tuple[list[int], list[tuple[int, RobotsVerdict]]]:
-    """For each sorted key: the index of the longest other key that is its prefix (-1: none), and the rule of the
-    highest rank among itself and those above it."""
+    """Link each sorted key to the longest other key that is its prefix (-1: none), and to the best rule of both.
+
+    "Best" is of the highest rank among the key's own rule and those of all its prefixes.
+    """
     parents: list[int] = []
     best: list[tuple[int, RobotsVerdict]] = []
     stack: list[int] = []
