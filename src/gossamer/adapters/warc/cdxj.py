@@ -1,0 +1,88 @@
+"""CDXJ: one index line per response and revisit, sorted, beside each finished segment.
+
+`key timestamp {"url", "mime", "status", "digest", "length", "offset", "filename"}`, as pywb writes and reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from gossamer.adapters.warc import members, parse
+from gossamer.adapters.warc.records import ENTITY_DIGEST
+from gossamer.adapters.warc.surt import surt
+from gossamer.model.errors import ArchiveError
+from gossamer.model.page import Pointer
+
+SUFFIX = ".cdxj"
+_MIME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789/+-._!#$&^")
+_MIME_MAX_CHARS = 127
+
+
+def media_type(value: str) -> str:
+    """The bare, lower-case media type of a Content-Type value; "unk" when there is none to speak of."""
+    text = value.partition(";")[0].strip().lower()[:_MIME_MAX_CHARS]
+    return text if text and _MIME_CHARS.issuperset(text) else "unk"
+
+
+def line(pointer: Pointer, *, uri: str, warc_date: str, mime: str, status: int, digest: str) -> bytes:
+    """One index line, with its newline. `warc_date` as the record has it; `digest` with or without its label."""
+    timestamp = "".join(char for char in warc_date[:19] if char.isdigit())
+    entry = {
+        "url": uri,
+        "mime": mime,
+        "status": str(status) if status else "-",
+        "digest": digest.removeprefix("sha1:") or "-",
+        "length": str(pointer.length),
+        "offset": str(pointer.offset),
+        "filename": pointer.segment,
+    }
+    return b"%s %s %s\n" % (surt(uri).encode(), timestamp.encode(), msgspec.json.encode(entry))
+
+
+def record_line(record: parse.Record, pointer: Pointer) -> bytes | None:
+    """The index line of a stored record, or None when its kind is not indexed."""
+    kind = record.get("warc-type")
+    if kind not in {"response", "revisit"}:
+        return None
+    status, _, fields = parse.http_head(record.block[: parse.body_offset(record.block)])
+    return line(
+        pointer,
+        uri=record.get("warc-target-uri"),
+        warc_date=record.get("warc-date"),
+        mime="warc/revisit" if kind == "revisit" else media_type(parse.field(fields, "content-type")),
+        status=status,
+        digest=record.get("warc-payload-digest") or record.get(ENTITY_DIGEST.lower()),
+    )
+
+
+def build(segment: Path) -> Path:
+    """Index a finished segment by reading it; the index's path. Raises ArchiveError when a record is damaged."""
+    fd = os.open(segment, os.O_RDONLY)
+    try:
+        lines: list[bytes] = []
+        for member in members.walk(fd):
+            pointer = Pointer(segment.name, member.offset, member.length)
+            found = record_line(parse.record(member.data), pointer)
+            if found is not None:
+                lines.append(found)
+    except ArchiveError as error:
+        raise ArchiveError(f"{segment.name}: {error}") from error
+    finally:
+        os.close(fd)
+    return save(segment, lines)
+
+
+def save(segment: Path, lines: Iterable[bytes]) -> Path:
+    """Write the sorted index of `segment` beside it, whole or not at all; the index's path."""
+    path = segment.with_name(segment.name + SUFFIX)
+    draft = path.with_name(path.name + ".new")
+    with draft.open("wb") as file:
+        file.writelines(sorted(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return path

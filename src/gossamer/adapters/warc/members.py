@@ -1,0 +1,87 @@
+"""Gzip members: one record in, one member out, and the walk over a file of members.
+
+Not here: what a record says (`parse`, `records`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from isal import igzip_lib
+
+from gossamer.model.errors import ArchiveError
+from gossamer.model.limits import KIB, WARC_RECORD_MAX_BYTES
+
+_LEVEL = 1  # docs/decisions/warc-writer.md has the figures
+_FIRST_READ_BYTES = 16 * KIB  # most members are smaller: read little ahead of them
+_READ_BYTES = 256 * KIB
+
+
+class Member(NamedTuple):
+    """One gzip member of a file: where it is, in bytes, and what it holds."""
+
+    offset: int
+    length: int
+    data: bytes
+
+
+def pack(record: bytes) -> bytes:
+    """`record` as one gzip member (RFC 1952)."""
+    return igzip_lib.compress(record, _LEVEL, igzip_lib.COMP_GZIP)
+
+
+def unpack(member: bytes, max_bytes: int = WARC_RECORD_MAX_BYTES) -> bytes:
+    """What exactly one whole gzip member holds.
+
+    Raises ArchiveError when it is damaged, cut off, followed by anything, or holds more than `max_bytes`.
+    """
+    decompressor = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
+    try:
+        data = decompressor.decompress(member, max_bytes + 1)
+    except igzip_lib.error as error:
+        raise ArchiveError(f"damaged gzip member: {error}") from error
+    if len(data) > max_bytes:
+        raise ArchiveError(f"record of more than {max_bytes} bytes")
+    if not decompressor.eof:
+        raise ArchiveError("gzip member is cut off")
+    if decompressor.unused_data:
+        raise ArchiveError("bytes after the gzip member")
+    return data
+
+
+def read_member(fd: int, offset: int, max_bytes: int = WARC_RECORD_MAX_BYTES) -> Member | None:
+    """The member that starts at `offset` of an open file, or None at the end of the file.
+
+    Raises ArchiveError as `unpack` does; bytes after the member are the next one's affair.
+    """
+    decompressor = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
+    parts: list[bytes] = []
+    fed = held = 0
+    size = _FIRST_READ_BYTES
+    while not decompressor.eof:
+        chunk = os.pread(fd, size, offset + fed)
+        if not chunk:
+            if not fed:
+                return None
+            raise ArchiveError("gzip member is cut off")
+        fed += len(chunk)
+        size = _READ_BYTES
+        try:
+            part = decompressor.decompress(chunk, max_bytes + 1 - held)
+        except igzip_lib.error as error:
+            raise ArchiveError(f"damaged gzip member: {error}") from error
+        held += len(part)
+        if held > max_bytes:
+            raise ArchiveError(f"record of more than {max_bytes} bytes")
+        parts.append(part)
+    return Member(offset, fed - len(decompressor.unused_data), parts[0] if len(parts) == 1 else b"".join(parts))
+
+
+def walk(fd: int, start: int = 0, max_bytes: int = WARC_RECORD_MAX_BYTES) -> Iterator[Member]:
+    """Every member of an open file from byte `start` on. Raises ArchiveError at the first that is not whole."""
+    offset = start
+    while (member := read_member(fd, offset, max_bytes)) is not None:
+        yield member
+        offset += member.length
