@@ -14,7 +14,7 @@ ARGS   ?=
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay lint format types layers bench bench-quick lock clean
+.PHONY: help install crawl test packages replay lint format types layers bench lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
@@ -69,8 +69,8 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test packages
-	$(BIN)/python bench/page_cost.py $(ARGS)
-	$(BIN)/python bench/memory.py $(ARGS)
+	$(BIN)/python -m bench.page_cost $(ARGS)
+	$(BIN)/python -m bench.memory
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 	--no-emit-index-url --no-emit-find-links

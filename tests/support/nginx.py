@@ -107,6 +107,7 @@ class Nginx:
     folder: Path
     workers: int = 1
     http: str = ""  # more directives for the http block
+    names: dict[str, str] = field(default_factory=dict)  # name -> address, for sites that listen everywhere
     sites: list[Site] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
 
@@ -143,7 +144,9 @@ class Nginx:
                 servers="\n".join(site.block() for site in self.sites),
             )
         )
-        self.hosts_file.write_text("".join(f"{site.address} {' '.join(site.names)}\n" for site in self.sites))
+        known = {name: site.address for site in self.sites if site.address != "0.0.0.0" for name in site.names}
+        lines = (f"{address} {name}\n" for name, address in (known | self.names).items())
+        self.hosts_file.write_text("".join(lines))
         arguments = [program, "-p", str(self.folder), "-c", str(conf), "-e", str(self.folder / "error.log")]
         self.process = subprocess.Popen(arguments, stderr=subprocess.PIPE)
         deadline = time.monotonic() + START_TIMEOUT_S

@@ -1,0 +1,128 @@
+"""The web that the benchmarks crawl: many hosts on loopback addresses, pages of 85-100 KB with 150 links, made on demand.
+
+nginx stands in front (compression, keep-alive, one name and one address for each host) and asks a page maker behind a
+local socket. A page is a function of its address: the same every time, different from every other, and never stored.
+"""
+
+from __future__ import annotations
+
+import random
+import socketserver
+import zlib
+from pathlib import Path
+from typing import Final
+
+WORDS: Final = 6_000
+PARAGRAPHS: Final = 4_000
+PAGES_PER_HOST: Final = 2_000
+LINKS: Final = 150
+LINKS_ABROAD: Final = 12  # to other hosts
+PARAGRAPHS_PER_PAGE: Final = 51
+
+_STYLE = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
+_SCRIPT = "".join(f"window.q{n}=function(a,b){{return a*{n}+b%{n + 3}>{n * 31}?a:b}};\n" for n in range(260))
+
+
+def host_name(number: int) -> str:
+    """Name of a host: each is a site of its own."""
+    return f"www.h{number:05}-bench.example"
+
+
+def host_address(number: int) -> str:
+    """One loopback address for each host, few of them in one /24."""
+    return f"127.{16 + number % 64}.{number // 64 % 256}.{number // 16384 + 1}"
+
+
+class Maker:
+    """Makes pages."""
+
+    def __init__(
+        self, hosts: int, pages_per_host: int = PAGES_PER_HOST, links: int = LINKS, *, small: bool = False
+    ) -> None:
+        chance = random.Random(1)
+        letters = "etaoinshrdlucmfwypvbgkqjxz"
+        weights = [1 / (n + 2) for n in range(len(letters))]
+        words = ["".join(chance.choices(letters, weights, k=chance.randint(2, 11))) for _ in range(WORDS)]
+        ranks = [1 / (n + 5) for n in range(WORDS)]
+        self._paragraphs = [
+            " ".join(chance.choices(words, ranks, k=chance.randint(60, 160))).capitalize() + "."
+            for _ in range(20 if small else PARAGRAPHS)
+        ]
+        self._words = words
+        self._hosts = hosts
+        self._pages = pages_per_host
+        self._links = links
+        self._small = small
+
+    def path(self, number: int) -> str:
+        """Address of a page within its host."""
+        word = self._words[(number * 2654435761) % WORDS]
+        return f"/{word}/article-{number}-{self._words[number % WORDS]}.html"
+
+    def page(self, host: str, path: str) -> bytes:
+        """The page at an address."""
+        chance = random.Random(zlib.crc32(f"{host}{path}".encode()))
+        anchors = [self._anchor(chance, abroad=n < LINKS_ABROAD and not self._small) for n in range(self._links)]
+        chance.shuffle(anchors)
+        title = " ".join(chance.choices(self._words, k=7))
+        if self._small:
+            text = chance.choice(self._paragraphs)
+            return f"<title>{title}</title><p>{host} {path} {text}<p>{' '.join(anchors)}".encode()
+        texts = chance.sample(self._paragraphs, PARAGRAPHS_PER_PAGE)
+        inline = iter(anchors[:30])
+        article = "\n".join(
+            f'<div class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>'
+            f'<p class="c{n} text">{text} {next(inline, "")}</p></div>'
+            for n, text in enumerate(texts)
+        )
+        menu = "\n".join(f'<li class="menu-item c{n}">{anchor}</li>' for n, anchor in enumerate(anchors[30:]))
+        return (
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f'<meta name="description" content="{title}"><style>{_STYLE}</style><script>{_SCRIPT}</script></head>'
+            f"<body><nav><ul>{menu}</ul></nav>"
+            f"<main><article><h1>{title}</h1>{article}</article></main><footer><p>{host}</p></footer></body></html>"
+        ).encode()
+
+    def _anchor(self, chance: random.Random, *, abroad: bool) -> str:
+        word = self._words[chance.randrange(WORDS)]
+        if abroad:
+            host, path = host_name(chance.randrange(self._hosts)), "/"
+            return f'<a class="ref" href="//{host}:{{PORT}}{path}">{word} {host}</a>'
+        return f'<a class="ref" href="{self.path(chance.randrange(self._pages))}" title="{word}">{word} more</a>'
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    """Just enough HTTP for nginx: one GET after another on one connection."""
+
+    server: PageServer
+
+    def handle(self) -> None:
+        while True:
+            head = []
+            while (line := self.rfile.readline(65536)) not in {b"\r\n", b""}:
+                head.append(line)
+            if not head:
+                return
+            path = head[0].split(b" ")[1].decode("latin-1")
+            host = next((h[5:].strip().decode("latin-1") for h in head if h[:5].lower() == b"host:"), "")
+            body = b"User-agent: *\nAllow: /\n" if path == "/robots.txt" else self.server.body(host, path)
+            kind = b"text/plain" if path == "/robots.txt" else b"text/html; charset=utf-8"
+            self.wfile.write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind, len(body), body)
+            )
+
+
+class PageServer(socketserver.ThreadingUnixStreamServer):
+    """Serves a maker's pages on a local socket."""
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self, path: Path, maker: Maker, port: int) -> None:
+        super().__init__(str(path), _Handler)
+        self._maker = maker
+        self._port = str(port).encode()
+
+    def body(self, host: str, path: str) -> bytes:
+        """The bytes of a page."""
+        return self._maker.page(host, path).replace(b"{PORT}", self._port)
