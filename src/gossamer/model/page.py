@@ -192,3 +192,4 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     hook_errors: tuple[str, ...] = ()
     extra: dict[str, str] = {}  # what digest hooks returned, bounded
     cpu_s: float = 0.0
+    closed: tuple[str, ...] = ()  # segments that the worker has finished since its last answer

@@ -34,6 +34,7 @@ class Reason(StrEnum):
     ROBOTS = "robots-disallowed"
     ROBOTS_UNREACHABLE = "robots-unreachable"
     NOFOLLOW = "nofollow"
+    PAGE_LINKS = "links-per-page"
     # network
     ADDRESS_FORBIDDEN = "address-forbidden"
     DNS_FAILED = "dns-failed"

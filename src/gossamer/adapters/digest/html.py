@@ -1,0 +1,233 @@
+"""One walk over a parsed HTML document: its links, base, title, language, directives, and what is boilerplate.
+
+What the markup says, as text; nothing is resolved or judged here. Links are read from `a`, `area`, `frame`, `iframe`,
+`link` (next, canonical, alternate) and meta refresh. Not from forms, scripts, styles, images or data attributes: a
+crawler of pages does not guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from selectolax.lexbor import LexborHTMLParser
+
+from gossamer.adapters.digest.refresh import refresh_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from selectolax.lexbor import LexborNode
+
+METAS_MAX: Final = 200
+CLASS_MAX_CHARS: Final = 300
+NOSCRIPT_PARENTS_MAX: Final = 64  # how far up a meta or base looks for a noscript element
+
+Attributes = dict[str, str | None]
+
+
+Link = tuple[str, bool]  # href as written, whether its rel says nofollow
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one walk found."""
+
+    links: list[Link] = field(default_factory=list)
+    metas: list[tuple[str, str]] = field(default_factory=list)  # (name, content), names lower-cased
+    base: str | None = None  # href of the first base element that has one
+    canonical: str | None = None
+    language: str = ""  # of the html element
+    title: LexborNode | None = None
+    mains: list[LexborNode] = field(default_factory=list)  # main, role=main
+    articles: list[LexborNode] = field(default_factory=list)
+    boilerplate: list[LexborNode] = field(default_factory=list)  # never content, in document order
+    suspects: list[LexborNode] = field(default_factory=list)  # boilerplate by name, unless they hold most of the text
+
+
+def parse_html(text: str) -> LexborHTMLParser:
+    """The document of a text, as the HTML standard builds it. Never raises for content.
+
+    A last tag that was cut off after an attribute's closing quote is closed: the standard would drop it whole.
+    """
+    if text[-1:] in {'"', "'"} and text.rfind("<") > text.rfind(">"):
+        text += ">"
+    return LexborHTMLParser(text)
+
+
+def scan(tree: LexborHTMLParser) -> Scan:
+    """Walk the document once. Linear in the number of elements, whatever their depth."""
+    found = Scan()
+    root = tree.root
+    if root is None:
+        return found
+    handlers = _HANDLERS
+    for node in root.traverse():
+        handler = handlers.get(node.tag_id)
+        if handler is not None:
+            handler(node, found)
+    return found
+
+
+def _anchor(node: LexborNode, found: Scan) -> None:
+    attributes = node.attributes
+    href = attributes.get("href")
+    if href and href[0] != "#":
+        rel = attributes.get("rel")
+        found.links.append((href, bool(rel) and _is_nofollow(rel)))
+
+
+@lru_cache(maxsize=1024)
+def _is_nofollow(rel: str | None) -> bool:
+    return rel is not None and "nofollow" in rel.lower().split()
+
+
+def _frame(node: LexborNode, found: Scan) -> None:
+    src = node.attributes.get("src")
+    if src:
+        found.links.append((src, False))
+    if node.tag == "iframe":
+        found.boilerplate.append(node)
+
+
+def _link(node: LexborNode, found: Scan) -> None:
+    attributes = node.attributes
+    href, rel = attributes.get("href"), attributes.get("rel")
+    if not href or not rel:
+        return
+    rels = rel.lower().split()
+    if "canonical" in rels:
+        if found.canonical is None:
+            found.canonical = href
+    elif "alternate" in rels:
+        if "stylesheet" in rels or "oembed" in (attributes.get("type") or ""):
+            return
+    elif "next" not in rels:
+        return
+    found.links.append((href, "nofollow" in rels))
+
+
+def _meta(node: LexborNode, found: Scan) -> None:
+    attributes = node.attributes
+    content = attributes.get("content")
+    if content is None or len(found.metas) >= METAS_MAX:
+        return
+    name = attributes.get("name")
+    if name:
+        found.metas.append((name.strip().lower(), content))
+    elif (attributes.get("http-equiv") or "").strip().lower() == "refresh" and not _in_noscript(node):
+        target = refresh_target(content)
+        if target:
+            found.links.append((target, False))
+
+
+def _base(node: LexborNode, found: Scan) -> None:
+    if found.base is None:
+        href = node.attributes.get("href")
+        if href is not None and not _in_noscript(node):
+            found.base = href
+
+
+def _in_noscript(node: LexborNode) -> bool:
+    """Browsers run scripts, so a base or a refresh for those that don't is not the page's own."""
+    parent = node.parent
+    for _ in range(NOSCRIPT_PARENTS_MAX):
+        if parent is None:
+            return False
+        if parent.tag == "noscript":
+            return True
+        parent = parent.parent
+    return False
+
+
+def _html(node: LexborNode, found: Scan) -> None:
+    found.language = found.language or node.attributes.get("lang") or node.attributes.get("xml:lang") or ""
+
+
+def _title(node: LexborNode, found: Scan) -> None:
+    parent = node.parent
+    if found.title is None and (parent is None or parent.tag != "svg"):
+        found.title = node
+
+
+def _drop(node: LexborNode, found: Scan) -> None:
+    found.boilerplate.append(node)
+
+
+def _suspect(node: LexborNode, found: Scan) -> None:
+    found.suspects.append(node)
+
+
+def _main(node: LexborNode, found: Scan) -> None:
+    found.mains.append(node)
+
+
+def _article(node: LexborNode, found: Scan) -> None:
+    found.articles.append(node)
+
+
+def _block(node: LexborNode, found: Scan) -> None:
+    attributes = node.attributes
+    if not attributes:
+        return
+    role = attributes.get("role")
+    if role == "main":
+        found.mains.append(node)
+    elif role in _ROLES or "hidden" in attributes:
+        found.suspects.append(node)
+    else:
+        name = attributes.get("class")
+        identity = attributes.get("id")
+        if (name and _is_boilerplate_name(name[:CLASS_MAX_CHARS])) or (
+            identity and _is_boilerplate_name(identity[:CLASS_MAX_CHARS])
+        ):
+            found.suspects.append(node)
+
+
+_ROLES: Final = frozenset(("navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar"))
+_WORDS: Final = frozenset(
+    (
+        "nav navbar navigation navheader navfooter topnav menu menubar breadcrumb breadcrumbs crumbs sidebar footer "
+        "masthead toolbar topbar pagination pager related share sharing social cookie cookies cookiebanner consent "
+        "advert advertisement ads promo banner newsletter subscribe widget widgets toc tableofcontents skip skiplink "
+        "login copyright legal"
+    ).split()
+)
+_ENDS: Final = ("sidebar", "navbar", "breadcrumb", "breadcrumbs", "footer", "menu")
+_TO_SPACES: Final = str.maketrans(dict.fromkeys("-_:.", " "))
+
+
+@lru_cache(maxsize=8192)
+def _is_boilerplate_name(name: str) -> bool:
+    """Whether a class or id says navigation, footer, advertisement and the like. Sites repeat names, so remembered."""
+    words = name.lower().translate(_TO_SPACES).split()
+    return any(word in _WORDS or word.endswith(_ENDS) for word in words)
+
+
+def _tag_ids() -> dict[int, Callable[[LexborNode, Scan], None]]:
+    """Handlers by the engine's tag number. The numbers belong to the engine's version, so they are asked for."""
+    plan: dict[Callable[[LexborNode, Scan], None], str] = {
+        _anchor: "a area",
+        _link: "link",
+        _meta: "meta",
+        _base: "base",
+        _html: "html",
+        _title: "title",
+        _main: "main",
+        _article: "article",
+        _drop: "script style noscript template nav footer select button textarea dialog svg object",
+        _suspect: "aside header",
+        _block: "div section ul ol table form",
+    }
+    handlers = {_tag_id(tag): handler for handler, tags in plan.items() for tag in tags.split()}
+    handlers[_tag_id("frame")] = handlers[_tag_id("iframe")] = _frame
+    return handlers
+
+
+def _tag_id(tag: str) -> int:
+    tree = LexborHTMLParser("")
+    return tree.create_node(tag).tag_id
+
+
+_HANDLERS: Final = _tag_ids()
