@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from gossamer.adapters.warc import members, parse
+from gossamer.adapters.warc import files, members, parse
 from gossamer.adapters.warc.records import ENTITY_DIGEST
 from gossamer.adapters.warc.surt import surt
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Pointer
 
 SUFFIX = ".cdxj"
+DRAFT = SUFFIX + ".new"
 _MIME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789/+-._!#$&^")
 _MIME_MAX_CHARS = 127
 
@@ -59,27 +61,48 @@ def record_line(record: parse.Record, pointer: Pointer) -> bytes | None:
     )
 
 
-def build(segment: Path) -> Path:
-    """Index a finished segment by reading it; the index's path. Raises ArchiveError when a record is damaged."""
-    fd = os.open(segment, os.O_RDONLY)
+class Scan(NamedTuple):
+    """What one pass over a segment found, as far as it is whole."""
+
+    lines: list[bytes]  # of the index
+    visits: int  # records other than warcinfo
+    whole_bytes: int  # where the first record that is not whole starts; the file's length when there is none
+    error: str  # what is wrong there, or ""
+
+
+def scan(segment: Path) -> Scan:
+    """Read a segment once, from its start to its first damaged record. Raises OSError only."""
+    name = files.segment_name(segment)
+    lines: list[bytes] = []
+    visits = end = 0
+    fd = os.open(segment, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        lines: list[bytes] = []
         for member in members.walk(fd):
-            pointer = Pointer(segment.name, member.offset, member.length)
-            found = record_line(parse.record(member.data), pointer)
+            record = parse.record(member.data)
+            found = record_line(record, Pointer(name, member.offset, member.length))
             if found is not None:
                 lines.append(found)
+            visits += record.get("warc-type") != "warcinfo"
+            end = member.offset + member.length
     except ArchiveError as error:
-        raise ArchiveError(f"{segment.name}: {error}") from error
+        return Scan(lines, visits, end, f"record at byte {end}: {error}")
     finally:
         os.close(fd)
-    return save(segment, lines)
+    return Scan(lines, visits, end, "")
+
+
+def build(segment: Path) -> Path:
+    """Index a finished segment by reading it; the index's path. Raises ArchiveError when a record is damaged."""
+    found = scan(segment)
+    if found.error:
+        raise ArchiveError(f"{segment.name}: {found.error}")
+    return save(segment, found.lines)
 
 
 def save(segment: Path, lines: Iterable[bytes]) -> Path:
     """Write the sorted index of `segment` beside it, whole or not at all; the index's path."""
     path = segment.with_name(segment.name + SUFFIX)
-    draft = path.with_name(path.name + ".new")
+    draft = segment.with_name(segment.name + DRAFT)
     with draft.open("wb") as file:
         file.writelines(sorted(lines))
         file.flush()

@@ -108,12 +108,12 @@ class SegmentWriter:
         if segment is None or self._synced_end == self._end:
             return
         try:
-            os.fsync(segment.fd)
+            os.fdatasync(segment.fd)
             if not self._synced_end:
                 files.sync_directory(self._directory)
         except OSError as error:
             # After a failed fsync the kernel may call lost pages clean: only what was synced before is certain.
-            self._end = max(self._synced_end, 0)
+            self._end = self._synced_end
             self._lines = [(end, line) for end, line in self._lines if end <= self._end]
             self._cut(segment)
             if not self._end:
@@ -153,7 +153,11 @@ class SegmentWriter:
             path.unlink()
             os.close(fd)
             return None
-        files.lock(fd, path.name)
+        try:
+            files.lock(fd, path.name)
+        except ArchiveError:
+            os.close(fd)
+            raise
         return fd
 
     def _begin(self, name: str, fd: int) -> _Segment:
@@ -204,6 +208,8 @@ class SegmentWriter:
             return
         if self._tail:
             self._cut(segment)
+        if self._tail:
+            raise ArchiveError(f"cannot cut the remains of a failed write off {segment.name}")
         self.sync()
         path = self._directory / segment.name
         try:
