@@ -86,6 +86,11 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     digest_error: str = ""
     original_url: str = ""  # WARC-Target-URI of the capture with this payload, when this one is a revisit
     refresh: bool = False  # queued for a refresh
+    text_chars: int = 0  # of the main text
+    filed: bool = False  # in the near-duplicate index
+    self_redirects: int = 0  # times it redirected to itself
+    lastmod: float = 0.0  # what a sitemap says, unix seconds
+    charset: str = ""
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -98,7 +103,7 @@ class Entry(msgspec.Struct, array_like=True):
 class RobotsState(msgspec.Struct, array_like=True, kw_only=True):
     """robots.txt of one scheme and authority, as last fetched."""
 
-    body: bytes = b""  # the first 500 KiB
+    body: bytes = b""  # the first 500 KiB; kept beside the ledger, empty in it
     verdict: str = "rules"  # "rules" | "allow" | "disallow"
     why: str = ""  # "404", "timeout", "html", ...
     fetched: float = 0.0
@@ -106,6 +111,7 @@ class RobotsState(msgspec.Struct, array_like=True, kw_only=True):
     changes: int = 0  # times the body differed from the one before
     failures: int = 0
     redirects: tuple[str, ...] = ()
+    crawl_delay_s: float | None = None
 
 
 class HostRow(msgspec.Struct, array_like=True, kw_only=True):
@@ -140,12 +146,13 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     refused: dict[str, int] = {}
     sitemaps: int = 0  # sitemaps admitted
     tls_lenient: bool = False
-    not_found: tuple[int, int] | None = None  # (simhash, text chars) of the site's own not-found page
+    not_found: tuple[int, int, int] | None = None  # (content hash, simhash or 0, text chars) of its not-found page
     not_found_state: str = ""  # "", "asked", "known", "honest" (a real 404)
     last_fetch: float = 0.0
     last_status: int = 0
-    shapes: dict[str, tuple[int, int]] = {}  # URL shape -> (fetched, new content); bounded
     tls_error: str = ""
+    reached: bool = False  # some response has come from it
+    robots_changes: int = 0
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

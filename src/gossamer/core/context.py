@@ -1,0 +1,116 @@
+"""The collaborators of one partition, made once and shared by its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from gossamer.core.admission import Admission
+from gossamer.core.chance import Chance
+from gossamer.core.changes import Changes
+from gossamer.core.counters import Counters
+from gossamer.core.frontier import Frontier
+from gossamer.core.ledger import Ledger
+from gossamer.core.robotsdesk import RobotsDesk
+from gossamer.core.waiting import Waiting
+from gossamer.model.config import Config
+from gossamer.model.limits import LEVELS
+from gossamer.model.record import Cf, HostRow
+from gossamer.policy.politeness import gap_s, resumed_next_allowed
+from gossamer.policy.scope import ScopeRules
+from gossamer.ports.store import Store
+
+ANY_LEVEL: Final = LEVELS - 1
+LANES_READ_AT_ONCE: Final = 1_000
+
+
+class Context:
+    """Store, ledger, counters, queues and rules of one partition."""
+
+    def __init__(  # noqa: PLR0913 - the one place where a partition is put together
+        self,
+        config: Config,
+        scope: ScopeRules,
+        store: Store,
+        chance: Chance,
+        *,
+        started: float,
+        lane_of: Callable[[str, str], str],
+        net_of: Callable[[str], str],
+        as_of: Callable[[str], int | None],
+    ) -> None:
+        """`started` is the time of this start; `lane_of`, `net_of`, `as_of` name lanes and networks of addresses."""
+        self.config = config
+        self.scope = scope
+        self.store = store
+        self.chance = chance
+        self.started = started
+        self.net_of = net_of
+        self.as_of = as_of
+        self.counters = Counters(store)
+        self.resumed = self.counters.totals.runs > 0
+        self.ledger = Ledger(store, config.politeness.min_delay_s)
+        self.waiting = Waiting(store)
+        self.desk = RobotsDesk(config, store)
+        self.admission = Admission(self.ledger, self.counters, self.waiting)
+        self.lane_times = load_lane_times(store, started)
+        self.frontier = Frontier(
+            store,
+            self.ledger,
+            self.waiting,
+            slots=config.frontier.slots,
+            lane_of=lane_of,
+            lane_floor=self._lane_floor,
+            yield_slot=self._yield_slot,
+            on_activate=self._on_activate,
+            chance=chance,
+        )
+
+    def apply(self, changes: Changes) -> None:
+        """Write a commit, counters included."""
+        self.counters.put(changes)
+        self.store.write(changes.ops())
+
+    def lane_gap_s(self, row: HostRow) -> float:
+        """Gap a request to this host puts on its server: a host's Crawl-delay binds the host alone."""
+        return gap_s(self.config.politeness, None, row.response_s)
+
+    def _lane_floor(self, lane_id: str, row: HostRow) -> float:
+        """From when a lane new to memory may be used.
+
+        What it owed before is kept in the store. After a restart a request of the run before may have ended at the
+        moment of the start, unseen: its gap is waited for as well.
+        """
+        floor = self.lane_times.get(lane_id, 0.0)
+        if self.resumed:
+            floor = max(floor, self.started + self.lane_gap_s(row))
+        return floor
+
+    def _on_activate(self, row: HostRow) -> None:
+        """After a restart: the first visit of a host waits a whole gap from the start, and is spread by jitter."""
+        if self.resumed and row.last_fetch < self.started:
+            politeness = self.config.politeness
+            row.next_allowed = resumed_next_allowed(
+                row.next_allowed, row.delay_s, self.started, politeness.start_jitter_s, self.chance
+            )
+
+    def _yield_slot(self, row: HostRow) -> None:
+        changes = Changes(self.store)
+        levels = [place % LEVELS for place, count in enumerate(row.pending_by_level) if count > 0]
+        self.waiting.put(changes, row, min(levels, default=ANY_LEVEL), self.counters.sequence())
+        self.ledger.put(changes, row)
+        self.apply(changes)
+
+
+def load_lane_times(store: Store, now: float) -> dict[str, float]:
+    """Next allowed times of lanes as they were last committed; those that have passed are removed from the store."""
+    times: dict[str, float] = {}
+    start = b""
+    while True:
+        rows = store.scan(Cf.LANE, start, None, LANES_READ_AT_ONCE)
+        if not rows:
+            return times
+        passed = [key for key, value in rows if float(value) <= now]
+        store.write([(Cf.LANE, key, None) for key in passed])
+        times.update((key.decode(), float(value)) for key, value in rows if float(value) > now)
+        start = rows[-1][0] + b"\x00"

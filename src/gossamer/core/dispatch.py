@@ -1,0 +1,210 @@
+"""Making turns: the next host that may go, the next of its URLs, and every check that belongs to the moment of fetching."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.core.active import ActiveHost, Phase
+from gossamer.core.buckets import Buckets
+from gossamer.core.changes import Changes, decode_site
+from gossamer.core.context import Context
+from gossamer.core.hostqueue import Place, dequeue
+from gossamer.core.robotsdesk import Standing
+from gossamer.core.turn import Errand, Turn
+from gossamer.model.event import FetchEvent
+from gossamer.model.reason import Reason
+from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
+from gossamer.model.url import wire_parts
+
+REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused in one call before others get a chance
+SITE_WINDOW_S: Final = 30 * 86400.0
+
+
+class Dispatch:
+    """Hands out turns. Nothing that it hands out can be handed out twice."""
+
+    def __init__(self, context: Context, buckets: Buckets) -> None:
+        """Take turns from the frontier of `context` as the `buckets` allow."""
+        self._c = context
+        self._buckets = buckets
+        self.events: list[FetchEvent] = []  # refusals made on the way, for the crawl log
+
+    def next_turn(self, now: float) -> Turn | None:
+        """The next request that may be made now, or None. Reserves host and lane."""
+        self._c.frontier.refill(now)
+        while True:
+            host = self._c.frontier.take(now)
+            if host is None:
+                return None
+            turn = self._make(host, now)
+            if turn is not None:
+                return turn
+
+    def _make(self, host: ActiveHost, now: float) -> Turn | None:
+        address = _address(host)
+        at = self._buckets.ready_at(address, now)
+        if at > now:
+            self._c.frontier.end_turn(host, at, now)
+            return None
+        if host.errands:
+            return self._errand_turn(host, host.errands.popleft(), address, now)
+        changes = Changes(self._c.store)
+        turn = self._queue_turn(host, address, changes, now)
+        if changes.ops():
+            self._c.ledger.put(changes, host.row)
+            self._c.apply(changes)
+        if turn is None:
+            self._c.frontier.end_turn(host, now, now)
+        return turn
+
+    def _queue_turn(self, host: ActiveHost, address: str, changes: Changes, now: float) -> Turn | None:
+        for _ in range(REFUSALS_PER_TURN_MAX):
+            place = host.queue.take(self._c.chance, self._c.config.frontier.discovery_share)
+            if place is None:
+                return None
+            row = changes.url(place.key)
+            if row is None:
+                msg = f"{place.key} is queued but has no row"
+                raise AssertionError(msg)
+            scheme, name, port, target = wire_parts(row.url)
+            standing = self._c.desk.standing(host, scheme, now)
+            if standing is Standing.MISSING:
+                host.queue.give_back(place)
+                return self._errand_turn(host, self._c.desk.errand(host.row, scheme), address, now)
+            if standing is not Standing.KNOWN:
+                host.queue.give_back(place)
+                if standing is Standing.CLOSED:
+                    host.row.next_allowed = max(host.row.next_allowed, host.row.robots[scheme].expires)
+                    self._c.ledger.put(changes, host.row)
+                return None
+            why = self._c.desk.refusal(host, scheme, target)
+            if why is not None:
+                self._refuse(changes, host, place, row, Reason.ROBOTS, why, now)
+                continue
+            if self._site_exhausted(changes, host.row, now):
+                host.queue.give_back(place)
+                return None
+            return self._turn(host, address, now, place=place, row=row, parts=(scheme, name, port, target))
+        return None
+
+    def _turn(  # noqa: PLR0913 - the parts of one turn
+        self,
+        host: ActiveHost,
+        address: str,
+        now: float,
+        *,
+        place: Place,
+        row: UrlRow,
+        parts: tuple[str, str, int, str],
+    ) -> Turn:
+        self._buckets.take(address, now)
+        known = row.pointer is not None and bool(row.payload_digest) and row.status == 200  # noqa: PLR2004 - HTTP OK
+        scheme, name, port, target = parts
+        return Turn(
+            id=self._next_id(),
+            host=host.name,
+            lane=_lane_id(host),
+            kind=row.kind,
+            url=row.url,
+            key=place.key,
+            scheme=scheme,
+            name=name,
+            port=port,
+            target=target,
+            address=address,
+            started=now,
+            place=place,
+            row=row,
+            etag=row.etag if known else "",
+            last_modified=row.last_modified if known else "",
+        )
+
+    def _errand_turn(self, host: ActiveHost, errand: Errand, address: str, now: float) -> Turn:
+        self._buckets.take(address, now)
+        scheme, name, port, target = wire_parts(errand.url)
+        return Turn(
+            id=self._next_id(),
+            host=host.name,
+            lane=_lane_id(host),
+            kind=errand.kind,
+            url=errand.url,
+            key=errand.key,
+            scheme=scheme,
+            name=name,
+            port=port,
+            target=target,
+            address=address,
+            started=now,
+            errand=errand,
+        )
+
+    def _next_id(self) -> int:
+        self._c.counters.totals.turns += 1
+        return self._c.counters.totals.turns
+
+    def _refuse(  # noqa: PLR0913 - one refused URL
+        self, changes: Changes, host: ActiveHost, place: Place, row: UrlRow, reason: Reason, why: str, now: float
+    ) -> None:
+        drop_place(self._c, changes, host.row, place)
+        host.queue.done(place.level, place.sequence)
+        row.reason, row.detail, row.refresh = reason, why, False
+        if row.state is State.QUEUED:
+            row.state = State.REFUSED
+        changes.put_url(place.key, row)
+        self._c.counters.refuse(reason)
+        host.row.refused[reason] = host.row.refused.get(reason, 0) + 1
+        self.events.append(
+            FetchEvent(
+                time=now, url=row.url, key=place.key, host=host.name, site=host.row.site, kind=row.kind, reason=reason,
+                detail=why, verdict="refused", depth=row.depth, level=row.level, via=row.via,
+            )
+        )
+
+    def _site_exhausted(self, changes: Changes, row: HostRow, now: float) -> bool:
+        """In a broad crawl: park a host whose site has had its fetches of the current 30 days."""
+        limits = self._c.config.limits
+        if self._c.config.scope.mode != "any":
+            return False
+        raw = changes.get(Cf.SITE, row.site.encode())
+        site = decode_site(raw) if raw is not None else SiteRow()
+        if site.fetched < limits.site_pages or now - site.window_start >= SITE_WINDOW_S:
+            return False
+        park(self._c, row, Reason.SITE_BUDGET, site.window_start + SITE_WINDOW_S)
+        self._c.ledger.put(changes, row)
+        return True
+
+
+def park(context: Context, row: HostRow, reason: str, until: float) -> None:
+    """Set a host aside until a time; the caller puts the ledger row."""
+    if not row.parked:
+        context.counters.totals.parked += 1
+    row.parked, row.parked_until = reason, until
+
+
+def unpark(context: Context, row: HostRow) -> None:
+    """A parked host has answered; the caller puts the ledger row."""
+    if row.parked:
+        context.counters.totals.parked -= 1
+        row.parked, row.parked_until = "", 0.0
+
+
+def drop_place(context: Context, changes: Changes, row: HostRow, place: Place) -> None:
+    """Take an entry out of its queue in a commit, and its host out of the waiting ones when it was the last."""
+    dequeue(changes, row, place.level, place.sequence)
+    totals = context.counters.totals
+    totals.queued -= 1
+    totals.queued_by_level[place.level] -= 1
+    if row.pending == 0:
+        context.waiting.remove(changes, row)
+
+
+def _address(host: ActiveHost) -> str:
+    lane_id = _lane_id(host)
+    return lane_id.rpartition("|")[2]
+
+
+def _lane_id(host: ActiveHost) -> str:
+    if host.lane is None or host.phase is not Phase.IN_FLIGHT:
+        msg = f"{host.name} has no turn"
+        raise AssertionError(msg)
+    return host.lane.id

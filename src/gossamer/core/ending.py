@@ -1,0 +1,266 @@
+"""How a visit ends: the row of its URL, its place in the queue, its copies, its links. One commit for each page."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from gossamer.core import copies, harvest
+from gossamer.core.changes import Changes, decode_shape, decode_site, encode
+from gossamer.core.context import Context
+from gossamer.core.counters import bump
+from gossamer.core.dispatch import SITE_WINDOW_S
+from gossamer.core.keys import due_key, shape_key
+from gossamer.core.turn import Turn
+from gossamer.model.page import Digest, Job, Kind, Original, Outcome
+from gossamer.model.reason import Reason
+from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
+from gossamer.policy.duplicates import is_unchanged
+from gossamer.policy.refresh import interval_s
+from gossamer.policy.traps import shape_of
+
+OK: Final = 200
+NOT_MODIFIED: Final = 304
+NOT_FOUND: Final = 404
+GONE: Final = 410
+TOO_MANY: Final = 429
+SERVER_ERROR: Final = 500
+HISTORY_MAX: Final = 100  # earlier captures named in a row; older ones are found through the CDXJ index
+HEADER_KEPT_MAX: Final = 500  # characters of ETag and Last-Modified
+
+
+def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str) -> Job:
+    """The digest job of a response: a revisit when the payload is held already, or when the server said 304."""
+    original: Original | None = None
+    revisit = ""
+    row = changes.url(turn.key)
+    if outcome.status == NOT_MODIFIED and row is not None and row.pointer is not None and (turn.etag or turn.last_modified):
+        original = Original(row.original_url or row.url, row.visited, row.payload_digest, row.pointer)
+        revisit = "not-modified"
+    elif outcome.payload and not outcome.truncated:
+        copy = copies.find_copy(changes, payload_digest)
+        if copy is not None:
+            original = copies.original_of(copy, payload_digest)
+            revisit = "identical"
+    return Job(
+        id=turn.id,
+        kind=turn.kind,
+        url=turn.url,
+        key=turn.key,
+        depth=row.depth if row is not None else 0,
+        date=outcome.started,
+        status=outcome.status,
+        headers=outcome.headers,
+        request_bytes=outcome.request_bytes,
+        head_bytes=outcome.head_bytes,
+        payload=outcome.payload,
+        framed=outcome.framed,
+        content_encoding=outcome.content_encoding,
+        truncated=outcome.truncated,
+        address=outcome.address,
+        http_version=outcome.http_version,
+        tls_version=outcome.tls_version,
+        tls_cipher=outcome.tls_cipher,
+        payload_digest=payload_digest,
+        original=original,
+        revisit=revisit,
+        via=row.via if row is not None else "",
+        parse=outcome.status == OK and not outcome.cut_by_type,
+        elapsed_s=outcome.elapsed_s,
+    )
+
+
+def wants_retry(context: Context, turn: Turn, outcome: Outcome, row: UrlRow) -> bool:
+    """Whether a visit that brought nothing is made again later. 429 is the host's business, not the URL's fault."""
+    if outcome.failure is None and outcome.status != TOO_MANY and outcome.status < SERVER_ERROR:
+        return False
+    return row.attempts < context.config.fetch.retries
+
+
+def requeue(context: Context, changes: Changes, host: HostRow, turn: Turn, row: UrlRow) -> None:
+    """Put a URL back at the end of its level, in the commit that takes its old entry away."""
+    row.sequence = context.counters.sequence()
+    context.admission.queue(changes, host, turn.key, row.level, row.sequence, refresh=row.refresh)
+
+
+def settle_failure(  # noqa: PLR0913 - one failed visit
+    context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, row: UrlRow
+) -> bool:
+    """A visit without a response: again later, or given up with its reason. Returns whether it goes back."""
+    row.attempts += 1
+    if wants_retry(context, turn, outcome, row):
+        requeue(context, changes, host, turn, row)
+        return True
+    row.detail = f"{outcome.failure}: {outcome.failure_detail} ({row.attempts} attempts)"
+    row.reason = Reason.ADDRESS_FORBIDDEN if outcome.failure == "address-forbidden" else Reason.FETCH_FAILED
+    context.counters.refuse(row.reason)
+    if row.state is State.QUEUED:
+        row.state = State.FAILED
+    row.refresh = False
+    return False
+
+
+def settle_response(  # noqa: PLR0913 - one response
+    context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, job: Job, digest: Digest, row: UrlRow,
+    now: float,
+) -> tuple[list[harvest.Candidate], bool, str]:
+    """Write what a response says into the row. Returns candidates, whether it is fetched again, and the verdict."""
+    totals = context.counters.totals
+    before = (row.payload_digest, row.simhash, row.content_hash, row.visits)
+    _note_capture(row, outcome, job, digest)
+    if turn.kind is Kind.PAGE:
+        totals.pages += 1
+        totals.depths[row.depth] = totals.depths.get(row.depth, 0) + 1
+        _count_site(changes, host.site, now)
+    context.counters.media_type(digest.media_type, len(job.payload))
+    if digest.language:
+        bump(totals.languages, digest.language)
+    if outcome.status in harvest.REDIRECT_STATUSES:
+        candidates, again = harvest.redirect(context, changes, turn, outcome, row, now)
+        if again:
+            return candidates, True, "redirect"
+        _ended(context, changes, row, turn, host, now, duplicate=True)
+        return candidates, False, "redirect"
+    if outcome.status == NOT_MODIFIED and job.revisit:
+        totals.not_modified += 1
+        row.unchanged += 1
+        _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))
+        return [], False, "not-modified"
+    if outcome.status != OK:
+        row.attempts += 1
+        again = wants_retry(context, turn, outcome, row)
+        if not again:
+            _ended(context, changes, row, turn, host, now, duplicate=True)
+        return [], again, "error"
+    row.attempts = 0
+    _note_content(row, outcome, job, digest)
+    changed = _changed(before, row)
+    if changed is not None:
+        row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
+        if changed:
+            row.changed_at = now
+    if row.filed and before[1] is not None and before[1] != row.simhash:
+        copies.unfile_fingerprint(changes, turn.key, before[1])
+        row.filed = False
+    _judge_copies(context, changes, host, turn, job, digest, row)
+    if turn.kind is Kind.PAGE:
+        _count_shape(changes, host.host, row)
+    _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))
+    verdict = "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
+    return _candidates(context, turn, digest, row, host), False, verdict
+
+
+def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host: HostRow) -> list[harvest.Candidate]:
+    for reason, count in digest.refused.items():
+        context.counters.refuse(reason, count)
+        bump(host.refused, reason, count)
+    if turn.kind is Kind.SITEMAP:
+        return harvest.sitemap_entries(digest, turn, row.depth, host)
+    if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
+        return []
+    return harvest.links(digest, turn, row.depth, duplicate=bool(row.duplicate_of))
+
+
+def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
+    if digest.pointer is not None:
+        if row.pointer is not None:
+            row.history = (*row.history, (row.visited, row.status, row.pointer))[-HISTORY_MAX:]
+        row.pointer = digest.pointer
+    row.visits += 1
+    row.visited = outcome.started
+    row.truncated = outcome.truncated
+    row.digest_error = digest.error
+    row.reason, row.detail = "", ""
+    if outcome.status != NOT_MODIFIED or not job.revisit:
+        row.status = outcome.status
+        row.payload_digest = job.payload_digest
+        row.payload_bytes = len(job.payload)
+        row.media_type = digest.media_type
+        row.original_url = job.original.url if job.original is not None else ""
+
+
+def _note_content(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
+    row.etag = (outcome.header("etag") or "")[:HEADER_KEPT_MAX]
+    row.last_modified = (outcome.header("last-modified") or "")[:HEADER_KEPT_MAX]
+    row.redirect_to = ""
+    row.title, row.language, row.charset = digest.title, digest.language, digest.charset
+    row.content_hash, row.text_chars = digest.content_hash, digest.text_chars
+    row.simhash, row.sketch = digest.simhash, digest.sketch
+    row.noindex, row.noarchive = digest.noindex, digest.noarchive
+    row.canonical = digest.canonical[1] if digest.canonical is not None else ""
+
+
+def _changed(before: tuple[str, int | None, int, int], row: UrlRow) -> bool | None:
+    """Whether the main content differs from the visit before; None when there is nothing to compare with."""
+    digest, simhash, content_hash, visits = before
+    if visits == 0 or not digest:
+        return None
+    if digest == row.payload_digest or (content_hash and content_hash == row.content_hash):
+        return False
+    return not is_unchanged(simhash, row.simhash)
+
+
+def _judge_copies(
+    context: Context, changes: Changes, host: HostRow, turn: Turn, job: Job, digest: Digest, row: UrlRow
+) -> None:
+    """Exact copies by payload, near ones by text; an original enters the indexes."""
+    if turn.kind is not Kind.PAGE:
+        return
+    totals = context.counters.totals
+    was_duplicate = bool(row.duplicate_of)
+    row.duplicate_of, row.duplicate_kind = "", ""
+    if job.revisit == "identical":
+        copy = copies.find_copy(changes, job.payload_digest)
+        if copy is not None and copy.key != turn.key:
+            row.duplicate_of, row.duplicate_kind = copy.key, "exact"
+            totals.exact += 1
+    elif digest.pointer is not None and job.payload and not job.truncated and not digest.noarchive:
+        copies.remember_copy(changes, job.payload_digest, turn.key, turn.url, job.date, digest.pointer)
+    if not row.duplicate_of and not row.filed:
+        original = copies.find_near(changes, turn.key, row, row.text_chars)
+        if original is not None:
+            row.duplicate_of, row.duplicate_kind = original, "near"
+            totals.near += 1
+        elif row.simhash is not None:
+            copies.file_fingerprint(changes, turn.key, row.simhash)
+            row.filed = True
+    if row.duplicate_of and not was_duplicate:
+        host.duplicates += 1
+
+
+def _count_shape(changes: Changes, host: str, row: UrlRow) -> None:
+    """Growth of the URL's shape: how many were fetched, how many brought something new."""
+    slot = shape_key(host, shape_of(row.url))
+    raw = changes.get(Cf.HOST, slot)
+    fetched, new = decode_shape(raw) if raw is not None else (0, 0)
+    is_new = not row.duplicate_of and row.reason != Reason.SOFT_404
+    changes.put(Cf.HOST, slot, encode((fetched + 1, new + is_new)))
+
+
+def _count_site(changes: Changes, site: str, now: float) -> None:
+    slot = site.encode()
+    raw = changes.get(Cf.SITE, slot)
+    row = decode_site(raw) if raw is not None else SiteRow(window_start=now)
+    if now - row.window_start >= SITE_WINDOW_S:
+        row = SiteRow(window_start=now)
+    row.fetched += 1
+    changes.put(Cf.SITE, slot, encode(row))
+
+
+def _ended(
+    context: Context, changes: Changes, row: UrlRow, turn: Turn, host: HostRow, now: float, *, duplicate: bool
+) -> None:
+    """The visit is over: the row is FETCHED and its next visit stands in the calendar."""
+    row.state = State.FETCHED
+    row.refresh = False
+    row.redirects = 0 if row.status == OK else row.redirects
+    if turn.kind is not Kind.PAGE and turn.kind is not Kind.SITEMAP:
+        return
+    wait_s = interval_s(
+        context.config.refresh, changes=row.changes, unchanged=row.unchanged,
+        observed_s=max(0.0, now - row.discovered), duplicate=duplicate,
+    )
+    if row.due:
+        changes.delete(Cf.DUE, due_key(row.due, turn.key))
+    row.due = math.floor((now + wait_s) * 1000) / 1000
+    changes.put(Cf.DUE, due_key(row.due, turn.key), host.host.encode())

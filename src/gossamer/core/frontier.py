@@ -1,0 +1,268 @@
+"""Which hosts hold a slot, what each of them waits for, and who may go next. Owns no policy about URLs."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from gossamer.core.active import ActiveHost, Phase
+from gossamer.core.chance import Chance
+from gossamer.core.lanes import Lane, Lanes
+from gossamer.core.ledger import Ledger
+from gossamer.core.turn import Errand
+from gossamer.core.waiting import Waiting
+from gossamer.model.limits import HOST_QUANTUM, UNCOMMITTED_PER_HOST_MAX
+from gossamer.model.record import HostRow
+from gossamer.ports.store import Store
+
+SLOT_HOLD_MAX_S: Final = 30.0  # a host that may not be asked for longer than this gives its slot up
+REFILL_MAX: Final = 256  # hosts looked at in one refill, so that one call stays short
+
+
+class Frontier:
+    """Slots, sleepers and lanes. Every host is in exactly one place: waiting on disk, asleep, outside a full lane,
+    or active; and an active one in exactly one phase."""
+
+    def __init__(  # noqa: PLR0913 - the collaborators of one state machine, wired once
+        self,
+        store: Store,
+        ledger: Ledger,
+        waiting: Waiting,
+        *,
+        slots: int,
+        lane_of: Callable[[str, str], str],
+        lane_floor: Callable[[str, HostRow], float],
+        yield_slot: Callable[[HostRow], None],
+        on_activate: Callable[[HostRow], None],
+        chance: Chance,
+    ) -> None:
+        """`lane_of(host, address)` names a lane, `lane_floor` says from when a lane new to memory may be used,
+        `yield_slot` commits a host to the end of its front queue, `on_activate` sees every row that gets a slot."""
+        self._store = store
+        self._ledger = ledger
+        self._waiting = waiting
+        self._slots = slots
+        self._lane_of = lane_of
+        self._lane_floor = lane_floor
+        self._yield_slot = yield_slot
+        self._on_activate = on_activate
+        self._chance = chance
+        self.lanes = Lanes()
+        self.active: dict[str, ActiveHost] = {}
+        self._asleep: dict[str, float] = {}
+        self._sleepers: list[tuple[float, str]] = []
+        self._outside: dict[str, str] = {}  # host -> full lane it waits for
+        self._returning: deque[str] = deque()
+        self._to_resolve: dict[str, None] = {}  # in the order of asking
+
+    # -- slots ---------------------------------------------------------------------------------------------------
+
+    def refill(self, now: float) -> None:
+        """Wake sleepers whose time has come and give free slots to returning and waiting hosts."""
+        while self._sleepers and self._sleepers[0][0] <= now:
+            at, host = heapq.heappop(self._sleepers)
+            if self._asleep.get(host) == at:
+                del self._asleep[host]
+                self._returning.append(host)
+        looked = 0
+        while len(self.active) < self._slots and looked < REFILL_MAX:
+            looked += 1
+            host = self._next_host()
+            if host is None:
+                return
+            row = self._ledger.find(host)
+            if row is not None and row.pending > 0 and host not in self.active:
+                self._admit(row, now)
+
+    def _next_host(self) -> str | None:
+        if self._returning:
+            return self._returning.popleft()
+        while True:
+            taken = self._waiting.take(self._chance)
+            if taken is None:
+                return None
+            host, level, sequence = taken
+            if host in self.active or host in self._asleep or host in self._outside:
+                continue
+            row = self._ledger.find(host)
+            if row is not None and (row.waiting_level, row.waiting_sequence) == (level, sequence):
+                return host
+
+    def _admit(self, row: HostRow, now: float) -> None:
+        until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
+        if until - now > SLOT_HOLD_MAX_S:
+            self._sleep(row.host, until)
+            return
+        self._activate(row)
+        self.settle(row.host, now)
+
+    def _activate(self, row: HostRow) -> ActiveHost:
+        self._ledger.pin(row)
+        self._on_activate(row)
+        host = ActiveHost(self._store, row)
+        self.active[row.host] = host
+        return host
+
+    def run_errand(self, row: HostRow, errand: Errand, now: float) -> bool:
+        """Let a host make a request outside its queue, with a slot of its own if need be. False: it sleeps."""
+        host = self.active.get(row.host)
+        if host is None:
+            if row.host in self._asleep or max(row.next_allowed, row.parked_until) - now > SLOT_HOLD_MAX_S:
+                return False
+            if row.host in self._outside:
+                return False
+            host = self._activate(row)
+            host.errands.append(errand)
+            self.settle(row.host, now)
+            return True
+        host.errands.append(errand)
+        self.resettle(row.host, now)
+        return True
+
+    def resettle(self, name: str, now: float) -> None:
+        """Something an active host may have waited for has happened."""
+        host = self.active.get(name)
+        if host is not None and host.phase in (Phase.DIGEST, Phase.ROBOTS):
+            self.settle(name, now)
+
+    # -- what a host does next -----------------------------------------------------------------------------------
+
+    def settle(self, name: str, now: float) -> None:
+        """Put an active host that has no turn and no place in a lane where it belongs now."""
+        host = self.active[name]
+        if host.phase in (Phase.LANE, Phase.IN_FLIGHT):
+            msg = f"{name} settled while it {host.phase.value}"
+            raise AssertionError(msg)
+        row = host.row
+        work = host.queue.available() > 0 and not host.robots_elsewhere
+        if host.uncommitted >= UNCOMMITTED_PER_HOST_MAX or (host.uncommitted and not work and not host.errands):
+            host.phase = Phase.DIGEST
+            return
+        if not work and not host.errands:
+            if host.robots_elsewhere:
+                host.phase = Phase.ROBOTS
+            else:
+                self._drop(host)
+            return
+        until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
+        leave = until - now > SLOT_HOLD_MAX_S
+        tired = host.turns >= HOST_QUANTUM and len(self.active) >= self._slots and self._waiting.anything()
+        if (leave or tired) and not host.errands:
+            if host.uncommitted or host.robots_elsewhere:
+                host.phase = Phase.DIGEST
+            elif leave:
+                self._drop(host)
+                self._sleep(name, until)
+            else:
+                self._drop(host)
+                self._yield_slot(row)
+            return
+        if not row.addresses and until > now and not (host.errands or host.uncommitted):
+            self._drop(host)
+            self._sleep(name, until)
+            return
+        if not row.addresses or row.addresses_expire <= now:
+            host.phase = Phase.RESOLVING
+            self._to_resolve[name] = None
+            return
+        self._join(host, until)
+
+    def _join(self, host: ActiveHost, until: float) -> None:
+        lane = self._pick_lane(host)
+        if host.lane is not None and host.lane is not lane:
+            self._leave(host)
+        if lane.full and host.name not in lane.residents and not host.errands and not host.uncommitted:
+            lane.overflow.append(host.name)
+            self._outside[host.name] = lane.id
+            self._drop(host)
+            return
+        host.lane = lane
+        host.phase = Phase.LANE
+        self.lanes.join(lane, host.name, until)
+
+    def _pick_lane(self, host: ActiveHost) -> Lane:
+        """Stay in the lane while its address is still the host's; else the least crowded of its addresses."""
+        best: Lane | None = None
+        for address in host.row.addresses:
+            lane_id = self._lane_of(host.name, address)
+            lane = self.lanes.get(lane_id) or self.lanes.open(lane_id, self._lane_floor(lane_id, host.row))
+            if lane is host.lane:
+                return lane
+            if best is None or len(lane.residents) < len(best.residents):
+                best = lane
+        if best is None:
+            msg = f"{host.name} has no address"
+            raise AssertionError(msg)
+        return best
+
+    def _leave(self, host: ActiveHost) -> None:
+        if host.lane is not None:
+            invited = self.lanes.leave(host.lane, host.name)
+            if invited is not None:
+                self._outside.pop(invited, None)
+                self._returning.append(invited)
+            host.lane = None
+
+    def _drop(self, host: ActiveHost) -> None:
+        self._leave(host)
+        del self.active[host.name]
+        self._ledger.unpin(host.name)
+
+    def _sleep(self, name: str, until: float) -> None:
+        self._asleep[name] = until
+        heapq.heappush(self._sleepers, (until, name))
+
+    # -- DNS -----------------------------------------------------------------------------------------------------
+
+    def take_resolves(self, limit: int) -> list[str]:
+        """Hosts whose names are to be resolved now, at most `limit`."""
+        taken = [name for name, _ in zip(self._to_resolve, range(limit), strict=False)]
+        for name in taken:
+            del self._to_resolve[name]
+        return [name for name in taken if name in self.active]
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+
+    def take(self, now: float) -> ActiveHost | None:
+        """Reserve the next host that may go, and its lane with it, in one step."""
+        popped = self.lanes.pop(now)
+        if popped is None:
+            return None
+        host = self.active[popped[1]]
+        host.phase = Phase.IN_FLIGHT
+        return host
+
+    def end_turn(self, host: ActiveHost, lane_next_at: float, now: float) -> None:
+        """Free the lane of a host that was taken, usable again from `lane_next_at`, and settle the host."""
+        if host.lane is None:
+            msg = f"{host.name} ends a turn without a lane"
+            raise AssertionError(msg)
+        self.lanes.release(host.lane, lane_next_at)
+        host.phase = Phase.DIGEST
+        self.settle(host.name, now)
+
+    def next_time(self) -> float | None:
+        """When something can happen without an event from outside, or None."""
+        times = [at for at in (self.lanes.next_time(), self._sleepers[0][0] if self._sleepers else None) if at is not None]
+        return min(times) if times else None
+
+    def can_refill(self) -> bool:
+        """Whether a host may be waiting for a slot."""
+        return bool(self._returning) or self._waiting.anything()
+
+    def asleep(self) -> dict[str, float]:
+        """Sleeping hosts and when each wakes."""
+        return self._asleep
+
+    def place_of(self, name: str) -> str:
+        """Where a host is, in words for `explain`."""
+        host = self.active.get(name)
+        if host is not None:
+            return f"holds a slot and {host.phase.value}"
+        if name in self._asleep:
+            return "asleep until it may be asked again"
+        if name in self._outside:
+            return f"waits outside lane {self._outside[name]}, which is full"
+        return "waits for a slot"

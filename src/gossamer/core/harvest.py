@@ -1,0 +1,147 @@
+"""What a digest brings into the frontier: links, redirects, sitemap entries. Builds candidates; `admission` decides."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.core.admission import Candidate
+from gossamer.core.changes import Changes
+from gossamer.core.context import Context
+from gossamer.core.turn import Turn
+from gossamer.model.limits import REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
+from gossamer.model.page import Digest, Kind, Outcome
+from gossamer.model.reason import Reason
+from gossamer.model.record import HostRow, UrlRow
+from gossamer.model.url import Url, parse
+from gossamer.policy.priority import link_level, redirect_level, sitemap_level
+from gossamer.policy.scope import judge, why
+from gossamer.policy.traps import static_trap
+from gossamer.policy.types import wanted_url
+
+REDIRECT_STATUSES: Final = frozenset((301, 302, 303, 307, 308))
+SITEMAP_VIA: Final = "sitemap:"
+
+
+def pure_refusal(context: Context, url: Url, depth: int, via: str | None, now: float) -> tuple[Reason, str] | None:
+    """The first of the pure checks that refuses a URL, with its words; None when all let it pass."""
+    reason = judge(context.scope, url)
+    if reason is not None:
+        return reason, why(context.scope, url)
+    if not wanted_url(url, context.config.fetch.types):
+        return Reason.TYPE_NOT_WANTED, "its extension is of a type that is not requested (fetch.types)"
+    reason = static_trap(url, depth, context.config.limits.depth, seed=False, via=via, year_now=year_of(now))
+    return None if reason is None else (reason, "")
+
+
+def year_of(now: float) -> int:
+    """Calendar year of a time in unix seconds; exact but for the hours around New Year, which no trap turns on."""
+    return 1970 + int(now / 31_556_952)
+
+
+def links(digest: Digest, turn: Turn, depth: int, *, duplicate: bool) -> list[Candidate]:
+    """Candidates for the links of a page."""
+    return [
+        Candidate(
+            url=wire,
+            key=key,
+            host=group.host,
+            site=group.site,
+            level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate),
+            depth=depth + 1,
+            via=turn.key,
+        )
+        for group in digest.links
+        for wire, key in group.links
+    ]
+
+
+def sitemap_entries(digest: Digest, turn: Turn, depth: int, row: HostRow) -> list[Candidate]:
+    """Candidates for what a sitemap lists: pages, and the sitemaps below an index."""
+    found = [
+        Candidate(
+            url=entry.url,
+            key=entry.key,
+            host=entry.host,
+            site=entry.site,
+            level=sitemap_level(entry.priority),
+            depth=1,
+            via=SITEMAP_VIA + turn.key,
+        )
+        for entry in digest.entries
+    ]
+    if depth < SITEMAP_INDEX_DEPTH_MAX:
+        found += sitemaps([wire for wire, _ in digest.sitemaps], turn.key, row, depth + 1)
+    return found
+
+
+def sitemaps(urls: list[str], via: str, row: HostRow, depth: int, base: str | None = None) -> list[Candidate]:
+    """Candidates for sitemaps named by robots.txt or an index. Only those of the same site count."""
+    found = []
+    for text in urls:
+        url = parse(text, base)
+        if not isinstance(url, Url) or url.site != row.site or url.wire.endswith("/robots.txt"):
+            continue
+        if row.sitemaps >= SITEMAPS_PER_HOST_MAX:
+            break
+        row.sitemaps += 1
+        found.append(
+            Candidate(
+                url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=depth, via=via,
+                kind=Kind.SITEMAP,
+            )
+        )
+    return found
+
+
+def redirect(  # noqa: PLR0913 - one hop and where it stands
+    context: Context, changes: Changes, turn: Turn, outcome: Outcome, row: UrlRow, now: float
+) -> tuple[list[Candidate], bool]:
+    """Candidate for a redirect's target; notes the target, or why it is not followed, in the row.
+
+    The flag asks for one more visit: a redirect of a URL to itself is tried once again (FIELD-REPORTS: it may only
+    have set a cookie) and is a loop after that.
+    """
+    location = outcome.header("location")
+    url = parse(location, turn.url) if location else Reason.REDIRECT_INVALID
+    if not isinstance(url, Url):
+        row.reason, row.detail = Reason.REDIRECT_INVALID, f"Location: {(location or '')[:200]}"
+        context.counters.refuse(Reason.REDIRECT_INVALID)
+        return [], False
+    row.redirect_to = url.key
+    if url.key == turn.key:
+        if row.self_redirects == 0 and url.wire == turn.url:
+            row.self_redirects = 1
+            return [], True
+        if url.wire == turn.url:
+            row.reason, row.detail = Reason.REDIRECT_LOOP, "it redirects to itself"
+            context.counters.refuse(Reason.REDIRECT_LOOP)
+            return [], False
+        return _respelled(context, row, url)
+    if row.redirects >= REDIRECTS_MAX:
+        row.reason, row.detail = Reason.REDIRECT_LIMIT, f"hop {row.redirects + 1} of a chain, to {url.wire}"
+        context.counters.refuse(Reason.REDIRECT_LIMIT)
+        return [], False
+    if changes.url(url.key) is not None:
+        return [], False
+    refusal = pure_refusal(context, url, row.depth, None, now)
+    if refusal is not None:
+        row.reason, row.detail = refusal[0], f"redirect to {url.wire}: {refusal[1]}"
+        context.counters.refuse(refusal[0])
+        return [], False
+    candidate = Candidate(
+        url=url.wire, key=url.key, host=url.host, site=url.site, level=redirect_level(row.level), depth=row.depth,
+        via=turn.key, redirects=row.redirects + 1, kind=turn.kind,
+    )
+    return [candidate], False
+
+
+def _respelled(context: Context, row: UrlRow, url: Url) -> tuple[list[Candidate], bool]:
+    """A redirect to another spelling of the same canonical URL (a session id, say): take that spelling, within limits."""
+    row.redirects += 1
+    if row.redirects > REDIRECTS_MAX or row.self_redirects > 0:
+        row.reason, row.detail = Reason.REDIRECT_LOOP, f"spellings of one URL redirect to one another, to {url.wire}"
+        context.counters.refuse(Reason.REDIRECT_LOOP)
+        return [], False
+    row.self_redirects = 1
+    row.url = url.wire
+    return [], True

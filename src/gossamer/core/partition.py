@@ -1,0 +1,331 @@
+"""One partition: the state machine that owns its hosts. Events and times go in, turns, jobs and log lines come out.
+
+No I/O of its own, no clock, no randomness: the store and the chance are given. What it hands out: `next_turn` (make
+this request), `take_resolves` (look this name up). What it is told: `resolved`, `fetched`, `digested`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from gossamer.core import ending, harvest, softfour
+from gossamer.core.account import account, unresolved
+from gossamer.core.active import ActiveHost
+from gossamer.core.admission import Candidate
+from gossamer.core.buckets import Buckets
+from gossamer.core.changes import Changes
+from gossamer.core.context import Context
+from gossamer.core.dispatch import Dispatch, drop_place, park
+from gossamer.core.keys import due_bound
+from gossamer.core.logline import log_line
+from gossamer.core.rulesfetch import RulesFetch
+from gossamer.core.turn import Turn
+from gossamer.model.event import FetchEvent
+from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Resolution
+from gossamer.model.reason import Reason
+from gossamer.model.record import Cf, HostRow, State, UrlRow
+from gossamer.model.url import Url
+from gossamer.policy.guard import Networks, forbidden
+from gossamer.policy.scope import judge
+from gossamer.policy.traps import static_trap
+
+PATIENCE_S: Final = 3600.0  # a crawl is over when nothing may be fetched for this long
+DUE_AT_ONCE_MAX: Final = 500
+FORBIDDEN_PARK_S: Final = 86_400.0
+
+
+class Pending(msgspec.Struct):
+    """A response between its fetch and its commit."""
+
+    turn: Turn
+    outcome: Outcome
+    job: Job
+    gap_s: float | None
+    lane: str
+
+
+class Partition:
+    """All hosts of one partition."""
+
+    def __init__(self, context: Context, allow: Networks) -> None:
+        """`allow`: special-purpose networks that may be fetched."""
+        self.context = context
+        floor = context.started if context.resumed else 0.0
+        self._buckets = Buckets(context.config.politeness, context.net_of, context.as_of, floor)
+        self._dispatch = Dispatch(context, self._buckets)
+        self._rules = RulesFetch(context)
+        self._allow = allow
+        self._pending: dict[int, Pending] = {}
+        self._payloads: dict[str, list[Pending]] = {}  # payload being archived -> those that wait for it
+        self._resolving: set[str] = set()
+        self._page_turns = 0  # page visits handed out and not yet committed
+        self.in_flight = 0
+        totals = context.counters.totals
+        totals.runs += 1
+        totals.started = totals.started or context.started
+        changes = Changes(context.store)
+        context.counters.put_schema(changes)
+        context.apply(changes)
+
+    # -- work out --------------------------------------------------------------------------------------------------
+
+    def next_turn(self, now: float) -> Turn | None:
+        """The next request to make, reserved; None when nothing may be asked now or the page budget is used up."""
+        limit = self.context.config.limits.pages
+        if limit is not None and self.context.counters.totals.pages + self._page_turns >= limit:
+            return None
+        turn = self._dispatch.next_turn(now)
+        if turn is not None:
+            self.in_flight += 1
+            self._page_turns += turn.kind is Kind.PAGE
+            host = self.context.frontier.active[turn.host]
+            host.turns += 1
+        return turn
+
+    def take_resolves(self, limit: int) -> list[str]:
+        """Hosts whose names are to be looked up now."""
+        names = self.context.frontier.take_resolves(limit)
+        self._resolving.update(names)
+        return names
+
+    def take_events(self) -> list[FetchEvent]:
+        """Log lines of refusals made while turns were handed out."""
+        events, self._dispatch.events = self._dispatch.events, []
+        return events
+
+    def next_time(self) -> float | None:
+        """When something can be done without an event from outside."""
+        return self.context.frontier.next_time()
+
+    def uncommitted(self) -> int:
+        """Responses fetched and not yet committed."""
+        return len(self._pending) + sum(map(len, self._payloads.values()))
+
+    def idle(self) -> bool:
+        """Whether nothing is under way: no request, no look-up, no page on its way to its commit, no active host."""
+        return not (self.in_flight or self._pending or self._resolving or self.context.frontier.active)
+
+    def exhausted(self, now: float) -> bool:
+        """Whether nothing is left that may be fetched within the patience of one hour. Parked hosts do not count."""
+        frontier = self.context.frontier
+        if not self.idle() or frontier.can_refill():
+            return False
+        wakes = [at for host, at in frontier.asleep().items() if not self._parked(host)]
+        return not wakes or min(wakes) > now + PATIENCE_S
+
+    def _parked(self, host: str) -> bool:
+        row = self.context.ledger.find(host)
+        return row is not None and bool(row.parked)
+
+    # -- seeds and refreshes ---------------------------------------------------------------------------------------
+
+    def seed(self, urls: list[tuple[Url, Kind]], now: float) -> dict[str, Reason]:
+        """Admit seeds; returns those that the configuration refuses, by wire form."""
+        refused: dict[str, Reason] = {}
+        candidates = []
+        for url, kind in urls:
+            reason = judge(self.context.scope, url) or static_trap(
+                url, 0, self.context.config.limits.depth, seed=True, via=None, year_now=harvest.year_of(now)
+            )
+            if reason is not None:
+                refused[url.wire] = reason
+                continue
+            candidates.append(
+                Candidate(url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=0, via="seed", kind=kind)
+            )
+        changes = Changes(self.context.store)
+        self.context.admission.admit(changes, candidates, now)
+        self.context.apply(changes)
+        return refused
+
+    def enqueue_due(self, now: float) -> int:
+        """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
+        found = self.context.store.scan(Cf.DUE, b"", due_bound(now), DUE_AT_ONCE_MAX)
+        if not found:
+            return 0
+        changes = Changes(self.context.store)
+        queued = 0
+        for slot, host in found:
+            changes.delete(Cf.DUE, slot)
+            key = slot[8:].decode()
+            row = changes.url(key)
+            ledger = self.context.ledger.find(host.decode())
+            if row is None or ledger is None or row.refresh or row.state is not State.FETCHED:
+                continue
+            row.refresh, row.due, row.sequence = True, 0.0, self.context.counters.sequence()
+            self.context.admission.queue(changes, ledger, key, row.level, row.sequence, refresh=True)
+            self.context.ledger.put(changes, ledger)
+            changes.put_url(key, row)
+            queued += 1
+        self.context.apply(changes)
+        return queued
+
+    # -- events in -------------------------------------------------------------------------------------------------
+
+    def resolved(self, name: str, resolution: Resolution, now: float) -> None:
+        """Take the addresses of a host, or that there are none. A fault of our own resolver is held against nobody."""
+        self._resolving.discard(name)
+        host = self.context.frontier.active.get(name)
+        if host is None:
+            return
+        row = host.row
+        changes = Changes(self.context.store)
+        allowed = tuple(a for a in resolution.addresses if forbidden(a, self._allow) is None)
+        row.addresses, row.addresses_expire = allowed, resolution.expires
+        if not allowed and not resolution.ours:
+            if resolution.addresses:
+                why = forbidden(resolution.addresses[0], self._allow)
+                park(self.context, row, f"{Reason.ADDRESS_FORBIDDEN}: {resolution.addresses[0]} is {why}",
+                     now + FORBIDDEN_PARK_S)
+            else:
+                unresolved(self.context, row, resolution.error, now)
+            self._rules.fail_foreign(changes, host, resolution.error or "address forbidden", now)
+            host.errands.clear()
+        self.context.ledger.put(changes, row)
+        self.context.apply(changes)
+        self.context.frontier.settle(name, now)
+
+    def fetched(
+        self, turn: Turn, outcome: Outcome, payload_digest: str, decoded: bytes, now: float
+    ) -> tuple[list[Job], list[FetchEvent]]:
+        """End a turn: free host and lane, then pass the response on or settle the failure.
+
+        `payload_digest` is "sha1:BASE32" of the payload, `decoded` the decoded body of a robots.txt (else empty).
+        """
+        host = self.context.frontier.active[turn.host]
+        row = host.row
+        changes = Changes(self.context.store)
+        self.in_flight -= 1
+        if outcome.failure is Failure.OURS:
+            self._fault_of_ours(changes, host, turn, outcome, now)
+            return [], []
+        gap_s = outcome.started - row.last_fetch if row.last_fetch else None
+        lane_next = account(self.context, row, turn, outcome, now)
+        changes.put(Cf.LANE, turn.lane.encode(), f"{lane_next:.3f}".encode())
+        if outcome.failure is None:
+            self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
+        if turn.kind is Kind.ROBOTS:
+            self._rules.ended(changes, host, turn, outcome, decoded, now)
+        if row.parked:
+            self._rules.fail_foreign(changes, host, row.parked, now)
+        if outcome.failure is None:
+            job = ending.make_job(self.context, changes, turn, outcome, payload_digest)
+            jobs, events = self._hand_over(Pending(turn, outcome, job, gap_s, turn.lane)), []
+            host.uncommitted += 1
+        else:
+            jobs, events = [], [self._failed(changes, host, turn, outcome, gap_s, now)]
+        self.context.ledger.put(changes, row)
+        self.context.apply(changes)
+        self.context.frontier.end_turn(host, lane_next, now)
+        return jobs, events
+
+    def digested(self, digest: Digest, now: float) -> tuple[list[Job], FetchEvent]:
+        """Commit a page whose record is durable. Returns jobs that waited for it, and its log line."""
+        pending = self._pending.pop(digest.id)
+        turn, outcome = pending.turn, pending.outcome
+        host = self.context.frontier.active[turn.host]
+        changes = Changes(self.context.store)
+        row = changes.url(turn.key) or UrlRow(
+            url=turn.url, host=turn.host, kind=turn.kind, discovered=turn.started, via=f"host:{turn.host}"
+        )
+        if row.visits == 0 and turn.place is None:
+            self.context.counters.totals.urls += 1
+        self._leave_queue(changes, host, turn)
+        if turn.kind is Kind.PROBE:
+            softfour.learn(host.row, outcome.status, digest)
+        candidates, again, verdict = ending.settle_response(
+            self.context, changes, host.row, turn, outcome, pending.job, digest, row, now
+        )
+        if again:
+            ending.requeue(self.context, changes, host.row, turn, row)
+        changes.put_url(turn.key, row)
+        admitted, refused = self.context.admission.admit(changes, candidates, now)
+        if digest.pointer is not None:
+            self.context.counters.totals.committed[digest.pointer.segment] = digest.committed_end
+            self.context.counters.totals.records += 1
+        if digest.error:
+            name = digest.error.partition(":")[0]
+            self.context.counters.totals.errors[name] = self.context.counters.totals.errors.get(name, 0) + 1
+        self.context.ledger.put(changes, host.row)
+        self.context.apply(changes)
+        self._maybe_probe(host, turn, row)
+        self._page_turns -= turn.kind is Kind.PAGE
+        host.uncommitted -= 1
+        self.context.frontier.resettle(host.name, now)
+        event = log_line(pending.turn, outcome, host.row, row, now, job=pending.job, digest=digest, verdict=verdict,
+                         retry=again, admitted=admitted, refused=refused, gap_s=pending.gap_s)
+        return self._release(pending.job.payload_digest, now), event
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def _fault_of_ours(self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, now: float) -> None:
+        """Nothing was learned of the host: everything goes back to where it was, one gap later."""
+        if turn.place is not None:
+            host.queue.give_back(turn.place)
+        elif turn.kind is Kind.ROBOTS:
+            self._rules.ended(changes, host, turn, outcome, b"", now)
+        elif turn.kind is Kind.PROBE:
+            host.row.not_found_state = ""
+        self._page_turns -= turn.kind is Kind.PAGE
+        host.row.next_allowed = max(host.row.next_allowed, now + host.row.delay_s)
+        self.context.ledger.put(changes, host.row)
+        self.context.apply(changes)
+        self.context.frontier.end_turn(host, now + self.context.lane_gap_s(host.row), now)
+
+    def _failed(
+        self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, gap_s: float | None, now: float
+    ) -> FetchEvent:
+        self._page_turns -= turn.kind is Kind.PAGE
+        row = changes.url(turn.key) or UrlRow(url=turn.url, host=turn.host, kind=turn.kind)
+        again = False
+        if turn.place is not None:
+            self._leave_queue(changes, host, turn)
+            again = ending.settle_failure(self.context, changes, host.row, turn, outcome, row)
+            changes.put_url(turn.key, row)
+        elif turn.kind is Kind.PROBE:
+            host.row.not_found_state = softfour.HONEST
+        return log_line(turn, outcome, host.row, row, now, verdict="error", retry=again, gap_s=gap_s)
+
+    def _leave_queue(self, changes: Changes, host: ActiveHost, turn: Turn) -> None:
+        if turn.place is not None:
+            drop_place(self.context, changes, host.row, turn.place)
+            host.queue.done(turn.place.level, turn.place.sequence)
+
+    def _hand_over(self, pending: Pending) -> list[Job]:
+        """One payload is archived by one job at a time, so that the second becomes a revisit of the first."""
+        digest = pending.job.payload_digest
+        waiting = self._payloads.get(digest)
+        if waiting is not None:
+            waiting.append(pending)
+            return []
+        self._payloads[digest] = []
+        self._pending[pending.job.id] = pending
+        return [pending.job]
+
+    def _release(self, payload_digest: str, now: float) -> list[Job]:
+        waiting = self._payloads.pop(payload_digest)
+        if not waiting:
+            return []
+        following = waiting.pop(0)
+        changes = Changes(self.context.store)
+        following.job = ending.make_job(self.context, changes, following.turn, following.outcome, payload_digest)
+        self._payloads[payload_digest] = waiting
+        self._pending[following.job.id] = following
+        return [following.job]
+
+    def _maybe_probe(self, host: ActiveHost, turn: Turn, row: UrlRow) -> None:
+        if turn.kind is not Kind.PAGE or row.status != ending.OK or not softfour.suspicious(host.row, row):
+            return
+        host.row.not_found_state = softfour.ASKED
+        errand = softfour.probe(self.context, host, row.url)
+        if errand is None:
+            host.row.not_found_state = softfour.HONEST
+        else:
+            host.errands.append(errand)
+
+
+def ledger_rows(context: Context) -> list[HostRow]:
+    """Rows of the hosts in memory, for snapshots."""
+    return [host.row for host in context.frontier.active.values()]

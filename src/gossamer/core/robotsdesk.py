@@ -1,0 +1,120 @@
+"""Whose robots.txt is known, whose must be fetched, and what each says. No matching here (`policy.robots`), no I/O."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from gossamer.core.active import ActiveHost
+from gossamer.core.changes import Changes, decode_robots, encode
+from gossamer.core.keys import robots_key
+from gossamer.core.turn import Errand
+from gossamer.model.config import Config
+from gossamer.model.limits import ROBOTS_MAX_BYTES
+from gossamer.model.page import Kind
+from gossamer.model.record import Cf, HostRow, RobotsState
+from gossamer.model.url import Url, parse
+from gossamer.policy.robots import Rules
+from gossamer.policy.robots import parse as parse_rules
+from gossamer.ports.store import Store
+
+RECHECK_AFTER_S: Final = 600.0  # a host that starts refusing us has its rules read again, at most this often
+TTL_MIN_S: Final = 3600.0  # however often a robots.txt changes
+UNREACHABLE: Final = "unreachable"  # RobotsState.why starts so when a later try may bring rules
+
+
+class Standing(StrEnum):
+    """What is known of the rules of a host and scheme at this moment."""
+
+    KNOWN = "known"
+    MISSING = "must be fetched first"
+    COMING = "is being fetched"
+    CLOSED = "could not be fetched: nothing is allowed until the next try"
+
+
+class RobotsDesk:
+    """Rules by host and scheme, as of now."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        """Rules for the configured product token."""
+        self._config = config.robots
+        self._product = config.identity.product
+        self._store = store
+
+    def standing(self, host: ActiveHost, scheme: str, now: float) -> Standing:
+        """Whether the rules can be asked."""
+        if scheme in host.robots_elsewhere:
+            return Standing.COMING
+        state = host.row.robots.get(scheme)
+        if state is None or state.expires <= now:
+            return Standing.MISSING
+        if state.verdict == "disallow" and state.why.startswith(UNREACHABLE):
+            return Standing.CLOSED
+        return Standing.KNOWN
+
+    def refusal(self, host: ActiveHost, scheme: str, target: str) -> str | None:
+        """Why a path may not be fetched: the rule and its line; None when it may. Only when KNOWN."""
+        state = host.row.robots[scheme]
+        if state.verdict == "allow":
+            return None
+        if state.verdict == "disallow":
+            return f"robots.txt: {state.why}"
+        verdict = self.rules(host, scheme).decide(target)
+        if verdict.allowed:
+            return None
+        return f"robots.txt line {verdict.line}: {verdict.rule}"
+
+    def rules(self, host: ActiveHost, scheme: str) -> Rules:
+        """The parsed rules, kept in memory while the host is active."""
+        state = host.row.robots[scheme]
+        cached = host.rules.get(scheme)
+        if cached is not None and cached[0] == state.fetched:
+            return cached[1]
+        raw = self._store.get(Cf.HOST, robots_key(host.name, scheme))
+        rules = parse_rules(decode_robots(raw).body if raw is not None else b"", self._product)
+        host.rules[scheme] = (state.fetched, rules)
+        return rules
+
+    def errand(self, host: HostRow, scheme: str) -> Errand:
+        """The request that brings the rules."""
+        url = parse(f"{scheme}://{host.host}/robots.txt")
+        if not isinstance(url, Url):
+            msg = f"no robots.txt address for host {host.host}"
+            raise AssertionError(msg)  # noqa: TRY004 - a broken invariant, not a caller's type error
+        return Errand(kind=Kind.ROBOTS, url=url.wire, key=url.key, for_host=host.host, scheme=scheme, seen=(url.wire,))
+
+    def deliver(  # noqa: PLR0913 - one fetched file
+        self, changes: Changes, row: HostRow, scheme: str, verdict: str, why: str, body: bytes, now: float
+    ) -> RobotsState:
+        """Keep what a robots.txt said; the caller puts the ledger row. Returns the new state."""
+        before = row.robots.get(scheme)
+        body = body[:ROBOTS_MAX_BYTES]
+        slot = robots_key(row.host, scheme)
+        changed = False
+        if before is not None and before.verdict == "rules" and verdict == "rules":
+            raw = self._store.get(Cf.HOST, slot)
+            changed = raw is not None and decode_robots(raw).body != body
+        changes_seen = (before.changes if before else 0) + changed
+        failures = (before.failures if before else 0) + 1 if why.startswith(UNREACHABLE) else 0
+        if failures:
+            expires = now + self._config.retry_s
+        else:
+            expires = now + max(min(TTL_MIN_S, self._config.ttl_s), self._config.ttl_s / (1 + changes_seen))
+        state = RobotsState(
+            verdict=verdict, why=why, fetched=now, expires=expires, changes=changes_seen, failures=failures
+        )
+        row.robots[scheme] = state
+        if verdict == "rules":
+            changes.put(Cf.HOST, slot, encode(msgspec.structs.replace(state, body=body)))
+        else:
+            changes.delete(Cf.HOST, slot)
+        return state
+
+    def recheck_early(self, row: HostRow, scheme: str, status: int, now: float) -> None:
+        """A host that answers 401, 403 or 5xx may have changed its rules: let them expire."""
+        state = row.robots.get(scheme)
+        refusing = status in (401, 403) or status >= 500  # noqa: PLR2004 - HTTP status classes
+        if refusing and state is not None and state.verdict != "disallow" and now - state.fetched > RECHECK_AFTER_S:
+            state.expires = now

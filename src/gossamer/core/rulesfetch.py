@@ -1,0 +1,123 @@
+"""Turns that fetch robots.txt: hops, verdicts, and what new rules mean for a host."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gossamer.core import harvest
+from gossamer.core.active import ActiveHost
+from gossamer.core.changes import Changes
+from gossamer.core.context import Context
+from gossamer.core.dispatch import park
+from gossamer.core.robotsdesk import UNREACHABLE
+from gossamer.core.turn import Errand, Turn
+from gossamer.model.limits import ROBOTS_REDIRECTS_MAX
+from gossamer.model.page import Failure, Outcome
+from gossamer.model.reason import Reason
+from gossamer.model.record import HostRow
+from gossamer.model.url import Url, parse
+from gossamer.policy.politeness import crawl_delay_refused, gap_s
+from gossamer.policy.robots import judge_response
+from gossamer.policy.robots import parse as parse_rules
+
+
+class RulesFetch:
+    """Ends robots.txt turns. The rules are those of the host that was asked first, wherever a redirect led."""
+
+    def __init__(self, context: Context) -> None:
+        """Deliver to the ledgers of `context`."""
+        self._c = context
+
+    def ended(self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, body: bytes, now: float) -> None:
+        """Take the outcome of one robots.txt request; `body` is the payload decoded."""
+        errand = turn.errand
+        if errand is None:
+            msg = f"turn {turn.id} fetches robots.txt without an errand"
+            raise AssertionError(msg)
+        if outcome.failure is Failure.OURS:
+            host.errands.appendleft(errand)
+            return
+        if outcome.status in harvest.REDIRECT_STATUSES and self._hop(changes, host, errand, turn, outcome, now):
+            return
+        content_type = outcome.header("content-type") or ""
+        verdict, why = judge_response(outcome.status, content_type, body, self._c.config.robots.unparseable)
+        if verdict == "disallow" and not 200 <= outcome.status <= 299:  # noqa: PLR2004 - HTTP status class
+            why = f"{UNREACHABLE}: {outcome.failure or f'status {outcome.status}'}"
+        elif 200 <= outcome.status <= 299 and verdict != "rules":  # noqa: PLR2004 - HTTP status class
+            self._c.counters.totals.errors["robots-unparseable"] = (
+                self._c.counters.totals.errors.get("robots-unparseable", 0) + 1
+            )
+        self.deliver(changes, errand, verdict, why, body if verdict == "rules" else b"", now)
+
+    def fail_foreign(self, changes: Changes, host: ActiveHost, why: str, now: float) -> None:
+        """A host will not be asked for long: those that wait for a file it serves get none."""
+        for errand in [errand for errand in host.errands if errand.for_host != host.name]:
+            host.errands.remove(errand)
+            self.deliver(changes, errand, "disallow", f"{UNREACHABLE}: {why}", b"", now)
+
+    def _hop(
+        self, changes: Changes, host: ActiveHost, errand: Errand, turn: Turn, outcome: Outcome, now: float
+    ) -> bool:
+        """Follow a redirect as a turn of the host it leads to. False: it cannot be followed."""
+        url = parse(outcome.header("location") or "", turn.url)
+        if not isinstance(url, Url) or url.wire in errand.seen or errand.hops >= ROBOTS_REDIRECTS_MAX:
+            return False
+        following = msgspec.structs.replace(
+            errand, url=url.wire, key=url.key, hops=errand.hops + 1, seen=(*errand.seen, url.wire)
+        )
+        if url.host == host.name:
+            host.errands.appendleft(following)
+            return True
+        row, made = self._c.ledger.load(url.host, url.site)
+        if made:
+            self._c.counters.totals.hosts += 1
+        self._c.ledger.put(changes, row)
+        waiting = self._c.frontier.active.get(errand.for_host)
+        if waiting is not None:
+            waiting.robots_elsewhere.add(errand.scheme)
+        if not self._c.frontier.run_errand(row, following, now):
+            self.deliver(changes, following, "disallow", f"{UNREACHABLE}: {url.host} cannot be asked now", b"", now)
+        return True
+
+    def deliver(  # noqa: PLR0913 - one verdict
+        self, changes: Changes, errand: Errand, verdict: str, why: str, body: bytes, now: float
+    ) -> None:
+        """Give a host its rules, and let it go on."""
+        row = self._c.ledger.find(errand.for_host)
+        if row is None:
+            msg = f"{errand.for_host} asked for rules and has no ledger"
+            raise AssertionError(msg)
+        state = self._c.desk.deliver(changes, row, errand.scheme, verdict, why, body, now)
+        if verdict == "rules":
+            rules = parse_rules(body, self._c.config.identity.product)
+            state.crawl_delay_s = rules.crawl_delay_s
+            found = harvest.sitemaps(list(rules.sitemaps), f"robots:{errand.key}", row, 1, errand.url)
+            found = [c for c in found if _in_scope(self._c, c, now)]
+            self._c.admission.admit(changes, found, now)
+        self._delays(row, now)
+        self._c.ledger.put(changes, row)
+        host = self._c.frontier.active.get(errand.for_host)
+        if host is not None:
+            host.robots_elsewhere.discard(errand.scheme)
+            self._c.frontier.resettle(host.name, now)
+
+    def _delays(self, row: HostRow, now: float) -> None:
+        politeness = self._c.config.politeness
+        delays = [state.crawl_delay_s for state in row.robots.values() if state.crawl_delay_s is not None]
+        row.crawl_delay_s = max(delays, default=None)
+        if crawl_delay_refused(politeness, row.crawl_delay_s):
+            park(self._c, row, f"{Reason.HOST_PARKED}: Crawl-delay of {row.crawl_delay_s:g} s is more than we wait",
+                 now + self._c.config.robots.ttl_s)
+            return
+        row.delay_s = gap_s(politeness, row.crawl_delay_s, row.response_s)
+        if row.last_fetch:
+            row.next_allowed = max(row.next_allowed, row.last_fetch + row.delay_s)
+
+
+def _in_scope(context: Context, candidate: harvest.Candidate, now: float) -> bool:
+    url = parse(candidate.url)
+    if not isinstance(url, Url):
+        return False
+    refusal = harvest.pure_refusal(context, url, candidate.depth, None, now)
+    # A sitemap is a means, not a page: its type does not matter, its host and path do.
+    return refusal is None or refusal[0] is Reason.TYPE_NOT_WANTED

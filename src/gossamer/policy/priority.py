@@ -1,0 +1,33 @@
+"""Which of the ten levels a URL is queued at. Level 0 is the highest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.model.limits import LEVELS
+
+SITEMAP_LEVEL: Final = 2
+DUPLICATE_PENALTY: Final = 3  # levels that links of a near-duplicate lose
+REDIRECT_GAIN: Final = 1  # a redirect's target goes before its source's peers: its place was already waited for
+QUERY_PENALTY: Final = 1  # URLs with a query are more often views of something known
+
+
+def link_level(depth: int, *, has_query: bool = False, parent_duplicate: bool = False) -> int:
+    """Level of a link found on a page; `depth` is the link's own distance from its seed."""
+    level = depth
+    if has_query:
+        level += QUERY_PENALTY
+    if parent_duplicate:
+        level += DUPLICATE_PENALTY
+    return max(0, min(LEVELS - 1, level))
+
+
+def redirect_level(level: int) -> int:
+    """Level of a redirect's target, from the level of its source."""
+    return max(0, level - REDIRECT_GAIN)
+
+
+def sitemap_level(priority: float | None) -> int:
+    """Level of a sitemap entry, from the site's own priority (0.0-1.0, default 0.5)."""
+    value = 0.5 if priority is None else min(1.0, max(0.0, priority))
+    return SITEMAP_LEVEL + round((1.0 - value) * 4)
