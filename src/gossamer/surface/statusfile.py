@@ -5,6 +5,7 @@ The store has one owner. While a crawl runs, `gossamer status` answers from this
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Final
@@ -41,10 +42,11 @@ class StatusFile:
             return
 
 
-def read_status(directory: Path) -> Snapshot | None:
-    """The last snapshot in a `log` directory; None when there is none or it cannot be read."""
+def read_status(directory: Path) -> tuple[Snapshot, float] | None:
+    """The last snapshot in a `log` directory and its age in seconds; None when there is none that can be read."""
     try:
         with (directory / FILE_NAME).open("rb") as file:
-            return msgspec.json.decode(file.read(FILE_MAX_BYTES), type=Snapshot)
+            age_s = time.time() - os.fstat(file.fileno()).st_mtime
+            return msgspec.json.decode(file.read(FILE_MAX_BYTES), type=Snapshot), age_s
     except (OSError, msgspec.MsgspecError):
         return None

@@ -1,0 +1,132 @@
+"""A crawl told in lines: progress where there is no terminal, and the summary when a crawl ends."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from gossamer.model.view import Notice, Snapshot
+from gossamer.surface.live import budget_text
+from gossamer.surface.terminal import escape
+from gossamer.surface.units import show_count, show_duration, show_rate, show_size
+
+EVERY_S: Final = 5.0
+NAMES_MAX: Final = 4
+SEED_FAILURES_SHOWN_MAX: Final = 20
+
+
+class PlainLines:
+    """A live view that prints a line every five seconds, and each notice once. A context manager like the other."""
+
+    def __init__(self, out: TextIO) -> None:
+        """`out` is where the lines go."""
+        self._out = out
+        self._printed_s = float("-inf")
+        self._state = ""
+        self._told: set[tuple[float, str]] = set()
+        self._broken = False
+
+    def __enter__(self) -> Self:
+        """Nothing to prepare."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to give back."""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Print new notices; print the state when it is due or changed."""
+        fresh = [notice for notice in snapshot.notices if (notice.time, notice.text) not in self._told]
+        self._told = {(notice.time, notice.text) for notice in snapshot.notices}
+        lines = [notice_line(notice) for notice in fresh]
+        now_s = time.monotonic()
+        if now_s - self._printed_s >= EVERY_S or snapshot.state != self._state:
+            self._printed_s, self._state = now_s, snapshot.state
+            lines.append(progress_line(snapshot))
+        self._print(lines)
+
+    def _print(self, lines: list[str]) -> None:
+        if self._broken or not lines:
+            return
+        try:
+            self._out.write("".join(line + "\n" for line in lines))
+            self._out.flush()
+        except OSError:
+            self._broken = True  # nobody reads any more; the crawl goes on
+
+
+def notice_line(notice: Notice) -> str:
+    """A notice with its time."""
+    moment = datetime.fromtimestamp(notice.time, UTC)
+    return f"{moment:%H:%M:%S}  {notice.severity}: {escape(notice.text)}"
+
+
+def _top(counts: dict[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    text = " ".join(f"{escape(name)}:{show_count(count)}" for name, count in shown[:NAMES_MAX])
+    return text + (f" +{len(shown) - NAMES_MAX}" if len(shown) > NAMES_MAX else "")
+
+
+def progress_line(snapshot: Snapshot) -> str:
+    """One line with the state of a crawl."""
+    parts = [
+        f"{show_duration(snapshot.elapsed_s)} {escape(snapshot.state)}",
+        f"{show_count(snapshot.pages)} pages",
+        f"{show_rate(snapshot.rate_now)}/s",
+        show_size(snapshot.bytes),
+        f"hosts {show_count(snapshot.hosts_active)} active, {show_count(snapshot.hosts_ready)} ready, "
+        f"{show_count(snapshot.hosts_waiting)} waiting",
+        f"queue {show_count(snapshot.queued)}",
+    ]
+    if snapshot.statuses:
+        parts.append(_top(snapshot.statuses))
+    if snapshot.failures:
+        parts.append(f"failed {_top(snapshot.failures)}")
+    copies = snapshot.duplicates_exact + snapshot.duplicates_near
+    if copies:
+        parts.append(f"{show_count(copies)} copies")
+    if snapshot.eta_s is not None:
+        parts.append(f"{show_duration(snapshot.eta_s)} left")
+    if snapshot.bound.sentence:
+        parts.append(f"bound by {snapshot.bound.name}: {escape(snapshot.bound.sentence)}")
+    return " | ".join(parts)
+
+
+def summary_lines(snapshot: Snapshot) -> list[str]:
+    """What a crawl came to, for the moment it ends and for `status`."""
+    statuses = ", ".join(f"{escape(name)}: {show_count(count)}" for name, count in sorted(snapshot.statuses.items()))
+    copies = f"{show_count(snapshot.duplicates_exact)} exact, {show_count(snapshot.duplicates_near)} near"
+    detail = f": {escape(snapshot.state_detail)}" if snapshot.state_detail else ""
+    lines = [
+        f"{escape(snapshot.state)}{detail}",
+        f"pages      {show_count(snapshot.pages)} in {show_duration(snapshot.elapsed_s)}"
+        f" ({show_rate(snapshot.rate_average)}/s in this run), {show_size(snapshot.bytes)} received",
+        f"statuses   {statuses or 'none'}",
+        f"failed     {_names(snapshot.failures)}",
+        f"refused    {_names(snapshot.refusals)}",
+        f"copies     {copies}; not modified {show_count(snapshot.not_modified)}",
+        f"hosts      {show_count(snapshot.hosts_known)} known, {show_count(snapshot.hosts_parked)} parked",
+        f"queue      {show_count(snapshot.queued)} of {show_count(snapshot.urls_known)} known URLs",
+        f"archive    {snapshot.segments} WARC files, {show_size(snapshot.archive_bytes)}",
+    ]
+    lines += [f"budget     {budget_text(budget)}" for budget in snapshot.budgets]
+    if snapshot.errors or snapshot.warnings:
+        lines.append(f"notices    {snapshot.errors} errors, {snapshot.warnings} warnings")
+    return lines
+
+
+def seed_failure_lines(snapshot: Snapshot) -> list[str]:
+    """One line for each seed of which nothing was fetched."""
+    shown = list(snapshot.seed_failures.items())
+    lines = [f"seed {escape(seed)}: {escape(why)}" for seed, why in shown[:SEED_FAILURES_SHOWN_MAX]]
+    if len(shown) > SEED_FAILURES_SHOWN_MAX:
+        lines.append(f"and {len(shown) - SEED_FAILURES_SHOWN_MAX} more seeds")
+    return lines
+
+
+def _names(counts: dict[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{escape(name)} {show_count(count)}" for name, count in shown) or "none"
