@@ -24,6 +24,9 @@ SESSION_PARAMETERS: Final = frozenset({
     "asp.net_sessionid", "cfid", "cftoken", "jsessionid", "oscadminid", "oscsid", "phpsessid", "phpsessionid",
     "sessid", "session_id", "sessionid", "sid", "xtcsid", "zenid",
 })  # fmt: skip
+# A conference calls its talks sessions too: a plain number under these names in a query is content.
+_AMBIGUOUS: Final = frozenset({"sessid", "session_id", "sessionid"})
+_PLAIN_NUMBER_MAX_CHARS: Final = 9
 _SESSION_PREFIX: Final = "aspsessionid"  # ASPSESSIONIDQABCDEFG: the server appends eight letters
 
 # Parameters that say where a visitor came from, and change nothing on the page.
@@ -40,9 +43,12 @@ _DROPPED: Final = SESSION_PARAMETERS | TRACKING_PARAMETERS
 _DROPPED_PREFIXES: Final = (*_TRACKING_PREFIXES, _SESSION_PREFIX)
 
 
-def is_dropped(name: str) -> bool:
-    """Whether a query parameter of this name (any case, escapes normalised) is left out of the canonical form."""
+def is_dropped(pair: str) -> bool:
+    """Whether a query parameter, with or without a value, escapes normalised, is left out of the canonical form."""
+    name, _, value = pair.partition("=")
     name = name.lower()
+    if name in _AMBIGUOUS:
+        return not (value.isdigit() and len(value) <= _PLAIN_NUMBER_MAX_CHARS)
     return name in _DROPPED or name.startswith(_DROPPED_PREFIXES)
 
 
@@ -76,8 +82,8 @@ def canonical_query(query: str) -> str:
     """
     pairs = (normalize_escapes(query) if "%" in query else query).split("&")
     if len(pairs) == 1:
-        return "" if is_dropped(pairs[0].partition("=")[0]) else pairs[0]
-    kept = [pair for pair in pairs if pair and not is_dropped(pair.partition("=")[0])]
+        return "" if is_dropped(pairs[0]) else pairs[0]
+    kept = [pair for pair in pairs if pair and not is_dropped(pair)]
     kept.sort()
     return "&".join(kept)
 

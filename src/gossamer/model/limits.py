@@ -19,6 +19,7 @@ SITEMAP_MAX_BYTES: Final = 50 * MIB
 SITEMAP_INDEX_DEPTH_MAX: Final = 3
 SITEMAPS_PER_HOST_MAX: Final = 1_000
 REDIRECTS_MAX: Final = 10
+SHAPE_MAX_CHARS: Final = 200  # longer shapes are told apart by their beginning only
 SCOPE_PATTERN_MAX_CHARS: Final = 1_000  # an include or exclude pattern, a SURT prefix
 SCOPE_PATTERN_STARS_MAX: Final = 32
 
@@ -37,6 +38,11 @@ BACKOFF_JITTER: Final = 0.25  # share by which a back-off is lengthened at rando
 SLOW_HOST_S: Final = 10.0  # p99 of the response time above which a host is slow
 SLOW_SLOTS_SHARE: Final = 0.1  # of the fetch slots that slow hosts may use
 GCRA_BURST: Final = 5  # requests that a /24 or AS bucket lets through at once
+
+# Page directives and network tables
+DIRECTIVES_MAX_CHARS: Final = 8 * KIB  # of one X-Robots-Tag value or meta content
+NETWORK_LINES_MAX: Final = 5_000_000  # of a CDN or AS table; all announced routes are about 1.3 million
+NETWORK_LINE_MAX_CHARS: Final = 4 * KIB
 
 # HTTP heads
 HEAD_MAX_BYTES: Final = 256 * KIB
