@@ -14,6 +14,7 @@ from isal import igzip_lib
 from gossamer.model.errors import ArchiveError
 from gossamer.model.limits import KIB, WARC_RECORD_MAX_BYTES
 
+_Damaged: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub calls the class an instance
 _LEVEL = 1  # docs/decisions/warc-writer.md has the figures
 _FIRST_READ_BYTES = 16 * KIB  # most members are smaller: read little ahead of them
 _READ_BYTES = 256 * KIB
@@ -40,7 +41,7 @@ def unpack(member: bytes, max_bytes: int = WARC_RECORD_MAX_BYTES) -> bytes:
     decompressor = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
     try:
         data = decompressor.decompress(member, max_bytes + 1)
-    except igzip_lib.error as error:
+    except _Damaged as error:
         raise ArchiveError(f"damaged gzip member: {error}") from error
     if len(data) > max_bytes:
         raise ArchiveError(f"record of more than {max_bytes} bytes")
@@ -70,7 +71,7 @@ def read_member(fd: int, offset: int, max_bytes: int = WARC_RECORD_MAX_BYTES) ->
         size = _READ_BYTES
         try:
             part = decompressor.decompress(chunk, max_bytes + 1 - held)
-        except igzip_lib.error as error:
+        except _Damaged as error:
             raise ArchiveError(f"damaged gzip member: {error}") from error
         held += len(part)
         if held > max_bytes:

@@ -92,19 +92,20 @@ def date(text: str) -> float:
     """Unix seconds of a WARC-Date (UTC, up to nanoseconds). Raises ArchiveError when it is none."""
     found = _DATE.fullmatch(text)
     if found:
-        *parts, fraction = found.groups()
+        year, month, day, hour, minute, second = map(int, found.groups()[:6])
+        fraction = found[7]
         try:
-            moment = datetime(*map(int, parts), tzinfo=UTC)  # type: ignore[misc]  # six ints: the pattern's groups
-        except ValueError:
-            found = None
-        else:
-            return moment.timestamp() + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
+            moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        except ValueError as error:
+            raise ArchiveError(f"bad WARC-Date: {text[:40]!r}") from error
+        return moment.timestamp() + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
     raise ArchiveError(f"bad WARC-Date: {text[:40]!r}")
 
 
 def body_offset(block: bytes) -> int:
     """Where the body starts in an HTTP message, as readers that go line by line see it: after the first line
-    of nothing but white space (lines end with LF; RFC 9112 section 2.2). The block's length when there is none."""
+    of nothing but white space (lines end with LF; RFC 9112 section 2.2). The block's length when there is none.
+    """
     position = 0
     while True:
         end = block.find(b"\n", position)
@@ -126,7 +127,8 @@ def is_blank(line: bytes) -> bool:
 
 def http_head(head: bytes) -> tuple[int, str, Fields]:
     """Status, reason and fields of a stored HTTP head, leniently: names lower-cased, values stripped, folded
-    lines joined, lines that are no field skipped. Status 0 when the first line is no status line."""
+    lines joined, lines that are no field skipped. Status 0 when the first line is no status line.
+    """
     lines = head.decode("latin-1").split("\n")
     parts = lines[0].strip().split(None, 2)
     status, reason = 0, ""
@@ -153,7 +155,8 @@ def is_chunked(fields: Fields) -> bool:
 
 def dechunk(framed: bytes) -> bytes:
     """The entity inside a chunked body (RFC 9112, section 7.1): as far as it goes when it was cut off or broken,
-    and the bytes themselves when not even the first chunk line is one."""
+    and the bytes themselves when not even the first chunk line is one.
+    """
     parts: list[bytes] = []
     position = 0
     while True:

@@ -22,6 +22,7 @@ from gossamer.model.page import Job, Original
 PROFILE_IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 PROFILE_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 EMPTY_DIGEST = sha1(b"")
+ENTITY_DIGEST = "X-Entity-Digest"  # stands in for WARC-Payload-Digest where `block.is_plain` says so
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PROTOCOLS = {"http/0.9", "http/1.0", "http/1.1"}
@@ -37,7 +38,7 @@ _TLS = {
 _TRUNCATED = {"length", "time", "disconnect", "unspecified"}
 # Everything but visible ASCII is escaped, and the brackets in which some writers wrongly wrapped the URI.
 _URI_UNSAFE = frozenset(range(0x21)) | frozenset(range(0x7F, 0x100)) | frozenset(b"<>")
-_ONE_LINE = {code: " " for code in [*range(0x20), 0x7F, 0x85, 0x2028, 0x2029]}
+_ONE_LINE = dict.fromkeys([*range(0x20), 0x7F, 0x85, 0x2028, 0x2029], " ")
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _NAME_MAX_CHARS = 64
 
@@ -156,9 +157,6 @@ def _main(job: Job, head: bytes, record_id: str, fields: list[tuple[str, str]]) 
     name = "WARC-Payload-Digest" if block.is_plain(job, head) else ENTITY_DIGEST
     fields.append((name, one_line(job.payload_digest) or sha1(job.payload)))
     return _record("response", record_id, fields, message, head + (job.payload if job.framed is None else job.framed))
-
-
-ENTITY_DIGEST = "X-Entity-Digest"
 
 
 def _connection(job: Job) -> list[tuple[str, str]]:

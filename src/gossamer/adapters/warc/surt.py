@@ -85,7 +85,7 @@ def _sorted_query(query: bytes) -> bytes:
 
 
 def _strip_path_session(path: bytes) -> bytes:
-    """ASP.NET's "/(S(24 characters))/" and "/(24 characters)/" before a page that ends in .aspx; `path` in lower case."""
+    """`path`, in lower case, without ASP.NET's "/(S(24 characters))/" or "/(24 characters)/" before an .aspx page."""
     if b".aspx" not in path:
         return path
     parts = path.split(b"/")
@@ -102,12 +102,16 @@ def _is_aspx_session(part: bytes) -> bool:
     if len(inner) == _ASPX_SESSION and _ALNUM.issuperset(inner):
         return True
     size = _ASPX_SESSION + 3  # "s(" and 24 characters and ")"
-    return bool(inner) and not len(inner) % size and all(
-        inner[at] in _ALPHA
-        and inner[at + 1 : at + 2] == b"("
-        and _ALNUM.issuperset(inner[at + 2 : at + size - 1])
-        and inner[at + size - 1 : at + size] == b")"
-        for at in range(0, len(inner), size)
+    return (
+        bool(inner)
+        and not len(inner) % size
+        and all(
+            inner[at] in _ALPHA
+            and inner[at + 1 : at + 2] == b"("
+            and _ALNUM.issuperset(inner[at + 2 : at + size - 1])
+            and inner[at + size - 1 : at + size] == b")"
+            for at in range(0, len(inner), size)
+        )
     )
 
 

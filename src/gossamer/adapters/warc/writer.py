@@ -87,9 +87,7 @@ class SegmentWriter:
         """
         built = records.page(job, metadata, noarchive=noarchive)
         packed = [members.pack(record.data) for record in built]
-        if self._segment is not None and (
-            self._end >= self._segment_bytes or len(self._lines) >= SEGMENT_CAPTURES_MAX
-        ):
+        if self._segment is not None and (self._end >= self._segment_bytes or len(self._lines) >= SEGMENT_CAPTURES_MAX):
             self._finish()
         segment = self._segment or self._create()
         pointer = Pointer(segment.name, self._end, len(packed[0]))
@@ -214,7 +212,7 @@ class SegmentWriter:
         path = self._directory / segment.name
         try:
             cdxj.save(path, (line for _, line in self._lines))
-            os.rename(path.with_name(segment.name + files.OPEN), path)
+            path.with_name(segment.name + files.OPEN).rename(path)
             files.sync_directory(self._directory)
         except OSError as error:
             raise files.failure(error, segment.name) from error
