@@ -1,4 +1,4 @@
-"""The web that the benchmarks crawl: many hosts on loopback addresses, pages of 85-100 KB with 150 links, made on demand.
+"""The web that the benchmarks crawl: many hosts on loopback, pages of 85-100 KB with 150 links, made on demand.
 
 nginx stands in front (compression, keep-alive, one name and one address for each host) and asks a page maker behind a
 local socket. A page is a function of its address: the same every time, different from every other, and never stored.

@@ -71,6 +71,7 @@ class Crawl:
     seeds: Sequence[str]
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     flags: Sequence[str] = ()
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def directory(self) -> Path:
@@ -92,11 +93,18 @@ class Crawl:
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         """Begin or resume, in a process group of its own; what it prints goes to `output`."""
-        output = (self.folder / "output").open("ab")
-        try:
-            return subprocess.Popen(self.command(*more), stdout=output, stderr=output, start_new_session=True)
-        finally:
-            output.close()
+        command = self.command(*more)
+        with (self.folder / "output").open("ab") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        self.started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Kill what `start` began and is still there."""
+        for process in self.started:
+            end_group(process, signal.SIGKILL)
+            process.wait()
+        self.started.clear()
 
     @property
     def output(self) -> str:
