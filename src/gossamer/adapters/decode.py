@@ -30,6 +30,7 @@ _PROBE_BYTES: Final = 4 * 1024  # input looked at to tell whether a coding appli
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ALIASES: Final = {"x-gzip": "gzip", "x-deflate": "deflate", "brotli": "br", "x-br": "br"}
+_INFLATE_ERROR: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment] # its stub says: an instance
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16  # RFC 1952 section 2.3.1
 
 
@@ -189,7 +190,7 @@ def _inflate(data: bytes, start: int, limit: int) -> tuple[bytes, int]:
                 return b"".join(out), position - len(decoder.unused_data)
             if size >= limit:
                 return b"".join(out), -1
-    except isal_zlib.error as error:
+    except _INFLATE_ERROR as error:
         raise _Damaged(_salvage(data, start, position, limit), str(error)) from None
     raise _Damaged(b"".join(out), "ends early", early=True)
 
@@ -206,7 +207,7 @@ def _salvage(data: bytes, start: int, damaged_from: int, limit: int) -> bytes:
             out.append(decoder.decompress(data[position : position + step], limit - size))
             size += len(out[-1])
             position += step
-    except isal_zlib.error:
+    except _INFLATE_ERROR:
         pass
     return b"".join(out)
 

@@ -70,6 +70,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     first_byte_s: float = 0.0
     elapsed_s: float = 0.0
     wire_bytes: int = 0
+    faults: tuple[str, ...] = ()  # what the server did against the standard and we put up with, for a person
 
     def header(self, name: str) -> str | None:
         """First value of a header, by its lower-case name, or None."""
