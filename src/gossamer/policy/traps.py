@@ -73,7 +73,7 @@ def repeats_segments(segments: list[str], name: str) -> bool:
         segments: of the path, in lower case; the last one is empty when the path ends with a slash.
         name: the host's.
     """
-    if segments[:-1].count("") > EMPTY_SEGMENTS_MAX or segments.count(name) > OWN_NAME_MAX:
+    if segments[:-1].count("") > EMPTY_SEGMENTS_MAX or ("." in name and segments.count(name) > OWN_NAME_MAX):
         return True
     filled = [segment for segment in segments if segment]
     counts: dict[str, int] = {}
