@@ -70,6 +70,8 @@ TLS_HOST_MEMORY_S: Final = 24 * 3600.0
 DNS_CACHE_MAX: Final = 100_000
 DNS_ADDRESSES_MAX: Final = 16  # of one name
 DNS_TRIES: Final = 2
+DNS_IN_FLIGHT_MAX: Final = 256
+DNS_PROBE_S: Final = 2.0  # for the question whether a silent nameserver is there at all
 HOSTS_FILE_MAX_BYTES: Final = 16 * MIB
 
 # Frontier

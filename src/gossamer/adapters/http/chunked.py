@@ -62,7 +62,7 @@ class ChunkedBody:
         self._wire_size += position
         if position < len(data):
             self._excess()
-        elif not self.done and self._wire_size > self._wire_limit:
+        elif self._state != _OVER and self._wire_size > self._wire_limit:
             self._stop("length", "chunk framing longer than the body")
 
     def eof(self) -> None:
