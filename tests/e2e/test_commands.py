@@ -1,4 +1,4 @@
-"""The command line as a person uses it: budgets, bad input, seeds that do not answer, Ctrl-C once and twice, one owner."""
+"""The command line as a person uses it: budgets, bad input, dead seeds, Ctrl-C once and twice, one owner."""
 
 from __future__ import annotations
 

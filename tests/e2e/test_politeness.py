@@ -1,4 +1,4 @@
-"""Politeness as the server sees it: Crawl-delay, Retry-After, back-off, parking, shared addresses, schemes, restarts."""
+"""Politeness as the server sees it: Crawl-delay, Retry-After, back-off, parking, one address, schemes, restarts."""
 
 from __future__ import annotations
 
