@@ -159,8 +159,10 @@ def report(*, hostile: bool = False) -> ReportData:
         ),
         slice_s=60.0,
         duplicates=(
-            DuplicateView("https://host0.example/", 41, "exact", "https://host0.example/index.html"),
-            DuplicateView(HOSTILE if hostile else "https://host3.example/a", 12, "near", "https://host4.example/a"),
+            DuplicateView(
+                original="https://host0.example/", copies=41, kind="exact", example="https://host0.example/index.html"
+            ),
+            DuplicateView(original=HOSTILE if hostile else "https://host3.example/a", copies=12, kind="near"),
         ),
         errors={"digest-timeout": 2, "digest-crash": 1},
     )

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gossamer.model.view import Explanation, Problem, Step, VerifyProgress, Visit
 from gossamer.surface.terminal import escape
-from gossamer.surface.units import show_count, show_size
+from gossamer.surface.units import plural, show_size
 
 _MARKS: Final = {"ok": ("ok", "green"), "no": ("no", "bold red"), "wait": ("wait", "yellow"), "note": ("-", "dim")}
 
@@ -74,8 +74,9 @@ def problem_line(problem: Problem) -> str:
 
 def verify_line(progress: VerifyProgress, problems: int) -> str:
     """What `verify` did and found."""
-    found = "no problem found" if not problems else f"{show_count(problems)} problem" + ("s" if problems > 1 else "")
+    found = plural(problems, "problem") if problems else "no problem found"
     return (
-        f"{show_count(progress.rows)} rows and {show_count(progress.records)} records in {progress.segments} WARC files "
+        f"{plural(progress.rows, "row")} and {plural(progress.records, "record")} in "
+        f"{plural(progress.segments, "WARC file")} "
         f"({show_size(progress.bytes)}) checked: {found}"
     )

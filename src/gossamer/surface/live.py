@@ -14,7 +14,7 @@ from rich.text import Text
 from gossamer.model.view import Bound, BoundName, Budget, Snapshot
 from gossamer.surface.glyphs import bar, level_bars, pack, spark, stacked, status_style
 from gossamer.surface.terminal import escape, shorten
-from gossamer.surface.units import show_count, show_duration, show_rate, show_size
+from gossamer.surface.units import plural, show_count, show_duration, show_rate, show_size
 
 EVERY_S: Final = 0.25
 LABEL_CELLS: Final = 9
@@ -215,7 +215,7 @@ def _copies(snapshot: Snapshot, room: int, ascii_only: bool) -> Text:
 def _archive(snapshot: Snapshot, room: int, ascii_only: bool) -> Text:
     items = [
         Text(f"{show_size(snapshot.archive_bytes):>9}", style="bold"),
-        Text(f"{snapshot.segments} segment" + ("s" if snapshot.segments != 1 else "")),
+        Text(plural(snapshot.segments, "segment")),
     ]
     if snapshot.disk_free_bytes is not None:
         items.append(Text(f"{show_size(snapshot.disk_free_bytes)} free"))

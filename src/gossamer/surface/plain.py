@@ -10,7 +10,7 @@ from typing import Final, Self, TextIO
 from gossamer.model.view import Notice, Snapshot
 from gossamer.surface.live import budget_text
 from gossamer.surface.terminal import escape
-from gossamer.surface.units import show_count, show_duration, show_rate, show_size
+from gossamer.surface.units import plural, show_count, show_duration, show_rate, show_size
 
 EVERY_S: Final = 5.0
 NAMES_MAX: Final = 4
@@ -110,11 +110,11 @@ def summary_lines(snapshot: Snapshot) -> list[str]:
         f"copies     {copies}; not modified {show_count(snapshot.not_modified)}",
         f"hosts      {show_count(snapshot.hosts_known)} known, {show_count(snapshot.hosts_parked)} parked",
         f"queue      {show_count(snapshot.queued)} of {show_count(snapshot.urls_known)} known URLs",
-        f"archive    {snapshot.segments} WARC files, {show_size(snapshot.archive_bytes)}",
+        f"archive    {plural(snapshot.segments, "WARC file")}, {show_size(snapshot.archive_bytes)}",
     ]
     lines += [f"budget     {budget_text(budget)}" for budget in snapshot.budgets]
     if snapshot.errors or snapshot.warnings:
-        lines.append(f"notices    {snapshot.errors} errors, {snapshot.warnings} warnings")
+        lines.append(f"notices    {plural(snapshot.errors, 'error')}, {plural(snapshot.warnings, 'warning')}")
     return lines
 
 

@@ -132,6 +132,11 @@ def show_count(count: float) -> str:
     raise AssertionError(count)
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: "1 error", "2 errors"."""
+    return f"{show_count(count)} {noun}" + ("" if count == 1 else "s")
+
+
 def show_rate(rate: float) -> str:
     """A rate for people: more decimals where it is small."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 1 else f"{rate:.2f}"
