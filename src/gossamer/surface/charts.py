@@ -46,7 +46,8 @@ def _bar(row: Bar, top: int) -> Markup:
     return Markup(
         '<div class="bar"><span class="name">{label}</span>'
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="track" width="100" height="10" rx="1"/><rect class="{colour}" width="{width}" height="10" rx="1"/>'
+        '<rect class="track" width="100" height="10" rx="1"/>'
+        '<rect class="{colour}" width="{width}" height="10" rx="1"/>'
         '</svg><span class="number">{value}</span></div>'
     ).format(
         label=escape(row.label),

@@ -1,4 +1,4 @@
-"""Checks of single configuration texts: patterns, networks, addresses, names. Each raises ValueError with the reason."""
+"""Checks of single configuration texts: patterns, networks, addresses, names. Each raises ValueError with a reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mail(text: str) -> None:
     local, at, domain = text.rpartition("@")
     if not at or not local or not _LOCAL.issuperset(local) or "." not in domain.strip("."):
         raise ValueError("it is not a mail address")
-    if not isinstance(urls.parse(f"http://{domain}/"), Url) or any(char in domain for char in "/:@?#[]"):
+    if not is_host(domain) or any(char in domain for char in ":[]"):
         raise ValueError(f"{domain!r} is not a domain")
 
 
@@ -51,7 +51,9 @@ def contact(text: str) -> None:
     """A URL or a mail address, fit for the User-Agent header."""
     header(text)
     if any(char in text for char in " ();,"):
-        raise ValueError("it stands in the User-Agent header, where spaces, commas, semicolons and brackets have a meaning")
+        raise ValueError(
+            "it stands in the User-Agent header, where spaces, commas, semicolons and brackets have a meaning"
+        )
     if text.startswith(("http://", "https://")):
         if not isinstance(urls.parse(text), Url):
             raise ValueError("it is not a valid URL")
@@ -109,7 +111,7 @@ def proxy(text: str) -> None:
     host, colon, port = place.rpartition(":")
     if not host or not colon or any(char in place for char in "/?#"):
         raise ValueError("it must name a host and a port and no path")
-    if not isinstance(urls.parse(f"http://{host}/"), Url):
+    if not is_host(host):
         raise ValueError(f"{host!r} is not a host")
     _port(port)
 
@@ -133,6 +135,11 @@ def existing_file(text: str) -> None:
             return
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}") from error
+
+
+def is_host(text: str) -> bool:
+    """Whether a text is a host name or an address as URLs write it."""
+    return not any(char in text for char in "/@?#\\") and isinstance(urls.parse(f"http://{text}/"), Url)
 
 
 def _port(text: str) -> None:

@@ -56,7 +56,9 @@ def _say(line: str) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _root(*, version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
+def _root(
+    *, version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False
+) -> None:
     if version:
         typer.echo(f"gossamer {version_text()}")
         raise typer.Exit(EXIT_OK)
@@ -67,13 +69,16 @@ def crawl(
     ctx: typer.Context,
     seeds: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs to start from.")] = None,
     seed_file: Annotated[
-        list[Path] | None, typer.Option("--seeds", metavar="FILE", help="A file with one seed a line; # begins a comment.")
+        list[Path] | None,
+        typer.Option("--seeds", metavar="FILE", help="A file with one seed a line; # begins a comment."),
     ] = None,
     directory: Annotated[Path, typer.Option("--dir", help="Where everything of this crawl is kept.")] = Path("crawl"),
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Configuration in TOML; replaces the one in --dir.")
     ] = None,
-    scope: Annotated[str | None, typer.Option(help="Links that belong to the crawl: host, site, prefix or any.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Links that belong to the crawl: host, site, prefix or any.")
+    ] = None,
     pages: Annotated[str | None, typer.Option(metavar="N", help='Stop after N pages; "none" lifts the limit.')] = None,
     depth: Annotated[str | None, typer.Option(metavar="N", help="Links from a seed.")] = None,
     duration: Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 30m, 2h, ...")] = None,

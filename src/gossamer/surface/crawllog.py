@@ -1,4 +1,4 @@
-"""The crawl log: one JSON object a line, appended, rotated by size and compressed; and reading it back.
+"""The crawl log: one JSON object a line, appended, rotated by size and compressed. Reading is `surface.logreader`.
 
 `crawl.jsonl` is being written; `crawl-000001.jsonl.gz` and so on came before. A process that dies while it writes
 leaves at most one torn line, which is cut off at the next start. The 12-field form is `surface.heritrix`.
@@ -7,14 +7,13 @@ leaves at most one torn line, which is cut off at the next start. The 12-field f
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Final
 
 import msgspec
-from isal import igzip
 
 from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.event import FetchEvent
@@ -24,13 +23,10 @@ CURRENT: Final = "crawl.jsonl"
 ROTATE_BYTES: Final = 256 * MIB
 FILES_MAX: Final = 1_000  # rotated files kept; the oldest are deleted
 BUFFER_BYTES: Final = 64 * 1024
-LINE_MAX_BYTES: Final = 1 * MIB
-FOLLOW_S: Final = 0.5
 _COPY_BYTES: Final = 1 * MIB
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 _encoder: Final = msgspec.json.Encoder()
-_decoder: Final = msgspec.json.Decoder(FetchEvent)
 
 
 class CrawlLog:
@@ -138,96 +134,6 @@ def rotated(directory: Path) -> list[tuple[int, Path]]:
     return sorted(found.items())
 
 
-def read_events(
-    directory: Path,
-    *,
-    damaged: Callable[[str], None] | None = None,
-    wait: Callable[[float], object] | None = None,
-) -> Iterator[FetchEvent]:
-    """Events of a log, oldest first, over rotated files and the current one.
-
-    Args:
-        directory: the crawl's `log` directory.
-        damaged: told of each line that cannot be read ("FILE:LINE: why"), which is skipped.
-        wait: sleeps so many seconds; when given, the end is waited at for more, for ever.
-    """
-    tell = damaged or (lambda _: None)
-    current, files = _open_all(directory)
-    for path in files:
-        for opened in _open_rotated(path):
-            with opened:
-                yield from _events(opened, path.name, tell, torn=True)
-    while current is not None:
-        with current:
-            yield from _events(current, CURRENT, tell, torn=wait is None, wait=wait, path=directory / CURRENT)
-        current = (directory / CURRENT).open("rb") if wait is not None and (directory / CURRENT).exists() else None
-
-
-def _open_all(directory: Path) -> tuple[BinaryIO | None, list[Path]]:
-    """The current file and the rotated ones as they were at one moment."""
-    while True:
-        try:
-            current: BinaryIO | None = (directory / CURRENT).open("rb")
-        except FileNotFoundError:
-            current = None
-        files = [path for _, path in rotated(directory)]
-        if _is_current(current, directory / CURRENT):
-            return current, files
-        if current is not None:
-            current.close()
-
-
-def _is_current(file: BinaryIO | None, path: Path) -> bool:
-    try:
-        return file is not None and os.fstat(file.fileno()).st_ino == path.stat().st_ino
-    except FileNotFoundError:
-        return file is None
-
-
-def _open_rotated(path: Path) -> Iterator[BinaryIO]:
-    for candidate in (path, path.with_name(path.name + ".gz")):  # compressed while we read the ones before
-        try:
-            yield cast("BinaryIO", igzip.open(candidate, "rb") if candidate.suffix == ".gz" else candidate.open("rb"))
-        except FileNotFoundError:
-            continue
-        return
-
-
-def _events(
-    file: BinaryIO,
-    name: str,
-    tell: Callable[[str], None],
-    *,
-    torn: bool,
-    wait: Callable[[float], object] | None = None,
-    path: Path | None = None,
-) -> Iterator[FetchEvent]:
-    number = 0
-    held = b""
-    while True:
-        try:
-            part = file.readline(LINE_MAX_BYTES)
-        except (OSError, EOFError) as error:  # a compressed file that is cut off or damaged
-            tell(f"{name}: line {number + 1}: {error}")
-            return
-        held = held + part if len(held) < LINE_MAX_BYTES else held
-        if not part.endswith(b"\n"):
-            if part:
-                continue
-            if wait is None or path is None or not _is_current(file, path):
-                if held and torn:
-                    tell(f"{name}:{number + 1}: the last line is torn")
-                return
-            wait(FOLLOW_S)
-            continue
-        number += 1
-        line, held = held, b""
-        try:
-            yield _decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            tell(f"{name}:{number}: {error}")
-
-
 def _whole_bytes(fd: int, size: int) -> int:
     """Bytes up to the end of the last whole line."""
     end = size
@@ -244,7 +150,7 @@ def _compress(path: Path) -> None:
     done = path.with_name(path.name + ".gz")
     part = path.with_name(path.name + ".part")
     with path.open("rb") as source, part.open("wb") as raw:
-        with igzip.open(raw, "wb", compresslevel=2) as target:
+        with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=2) as target:
             while block := source.read(_COPY_BYTES):
                 target.write(block)
         raw.flush()

@@ -76,7 +76,6 @@ def verify_line(progress: VerifyProgress, problems: int) -> str:
     """What `verify` did and found."""
     found = plural(problems, "problem") if problems else "no problem found"
     return (
-        f"{plural(progress.rows, "row")} and {plural(progress.records, "record")} in "
-        f"{plural(progress.segments, "WARC file")} "
-        f"({show_size(progress.bytes)}) checked: {found}"
+        f"{plural(progress.rows, 'row')} and {plural(progress.records, 'record')} in "
+        f"{plural(progress.segments, 'WARC file')} ({show_size(progress.bytes)}) checked: {found}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from rich.cells import cell_len
@@ -21,7 +22,7 @@ def resample(values: Sequence[float], count: int) -> list[float]:
     if len(values) <= count:
         return list(values)
     edges = [index * len(values) // count for index in range(count + 1)]
-    return [sum(values[low:high]) / (high - low) for low, high in zip(edges, edges[1:], strict=False)]
+    return [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]
 
 
 def spark(values: Sequence[float], width: int, *, ascii_only: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""JSON for people and programs: what a terminal would obey is written as an escape, so that it may be shown anywhere."""
+"""JSON for people and programs: what a terminal would obey is written as an escape, so it may be shown anywhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ def json_line(value: object) -> str:
 
 def json_text(value: object) -> str:
     """One value, indented."""
-    return "\n".join(_safe(line) for line in msgspec.json.format(msgspec.json.encode(value), indent=2).decode().split("\n"))
+    return "\n".join(
+        _safe(line) for line in msgspec.json.format(msgspec.json.encode(value), indent=2).decode().split("\n")
+    )
 
 
 def _safe(text: str) -> str:

@@ -13,7 +13,6 @@ import msgspec
 
 from gossamer.surface import checks, units
 
-
 _NONE: Final = '"none"'  # TOML has no null
 
 

@@ -36,18 +36,30 @@ def _seconds(key: str, low_s: float, high_s: float, note: str, *, none: bool = F
 
 
 _FILE: Final = Text(checks.existing_file, "the path of a file, relative to the configuration file")
-_PATTERNS: Final = TextList(checks.pattern, 'a pattern on the canonical URL where * stands for any text ("*/private/*")')
+_PATTERNS: Final = TextList(
+    checks.pattern, 'a pattern on the canonical URL where * stands for any text ("*/private/*")'
+)
 
 SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
     "identity": (
-        _same("product", Text(checks.product, "letters, - and _", empty=False), "robots.txt token and product in User-Agent"),
-        _same("contact", Text(checks.contact, "an http(s) URL or a mail address"), 'sent in User-Agent; required for scope "any"'),
+        _same(
+            "product",
+            Text(checks.product, "letters, - and _", empty=False),
+            "robots.txt token and product in User-Agent",
+        ),
+        _same(
+            "contact",
+            Text(checks.contact, "an http(s) URL or a mail address"),
+            'sent in User-Agent; required for scope "any"',
+        ),
         Option("from", "sender", Text(checks.mail, "a mail address"), "the From header"),
         _same("accept", Text(checks.header, "an Accept header"), "the Accept header"),
         _same("accept_language", Text(checks.header, "an Accept-Language header"), "the Accept-Language header"),
     ),
     "scope": (
-        _same("mode", Choice(("host", "site", "prefix", "any")), "which links belong to the crawl, seen from the seeds"),
+        _same(
+            "mode", Choice(("host", "site", "prefix", "any")), "which links belong to the crawl, seen from the seeds"
+        ),
         _same("include", _PATTERNS, "any match brings a URL in"),
         _same("exclude", _PATTERNS, "any match keeps a URL out, whatever else says"),
         _same(
@@ -107,7 +119,11 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
     "dns": (
         _same(
             "nameservers",
-            TextList(checks.nameserver, 'an IP address with an optional port ("192.0.2.1", "127.0.0.1:5353", "[::1]:53")', 100),
+            TextList(
+                checks.nameserver,
+                'an IP address with an optional port ("192.0.2.1", "127.0.0.1:5353", "[::1]:53")',
+                100,
+            ),
             "empty: the system's",
         ),
         _same("hosts_file", _FILE, "names that are answered from a file in the form of /etc/hosts"),

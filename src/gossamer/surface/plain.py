@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Self, TextIO
 
 from gossamer.model.view import Notice, Snapshot
-from gossamer.surface.live import budget_text
+from gossamer.surface.liverows import budget_text
 from gossamer.surface.terminal import escape
 from gossamer.surface.units import plural, show_count, show_duration, show_rate, show_size
 
@@ -72,13 +72,16 @@ def _top(counts: dict[str, int]) -> str:
 
 def progress_line(snapshot: Snapshot) -> str:
     """One line with the state of a crawl."""
+    active, ready, waiting = (
+        show_count(count) for count in (snapshot.hosts_active, snapshot.hosts_ready, snapshot.hosts_waiting)
+    )
+    hosts = f"{active} active, {ready} ready, {waiting} waiting"
     parts = [
         f"{show_duration(snapshot.elapsed_s)} {escape(snapshot.state)}",
         f"{show_count(snapshot.pages)} pages",
         f"{show_rate(snapshot.rate_now)}/s",
         show_size(snapshot.bytes),
-        f"hosts {show_count(snapshot.hosts_active)} active, {show_count(snapshot.hosts_ready)} ready, "
-        f"{show_count(snapshot.hosts_waiting)} waiting",
+        f"hosts {hosts}",
         f"queue {show_count(snapshot.queued)}",
     ]
     if snapshot.statuses:
@@ -99,18 +102,19 @@ def summary_lines(snapshot: Snapshot) -> list[str]:
     """What a crawl came to, for the moment it ends and for `status`."""
     statuses = ", ".join(f"{escape(name)}: {show_count(count)}" for name, count in sorted(snapshot.statuses.items()))
     copies = f"{show_count(snapshot.duplicates_exact)} exact, {show_count(snapshot.duplicates_near)} near"
+    size = show_size(snapshot.bytes)
     detail = f": {escape(snapshot.state_detail)}" if snapshot.state_detail else ""
     lines = [
         f"{escape(snapshot.state)}{detail}",
-        f"pages      {show_count(snapshot.pages)} in {show_duration(snapshot.elapsed_s)}"
-        f" ({show_rate(snapshot.rate_average)}/s in this run), {show_size(snapshot.bytes)} received",
+        f"pages      {show_count(snapshot.pages)} in {show_duration(snapshot.elapsed_s)}, {size} received",
+        f"rate       {show_rate(snapshot.rate_average)} pages/s in this run",
         f"statuses   {statuses or 'none'}",
         f"failed     {_names(snapshot.failures)}",
         f"refused    {_names(snapshot.refusals)}",
         f"copies     {copies}; not modified {show_count(snapshot.not_modified)}",
         f"hosts      {show_count(snapshot.hosts_known)} known, {show_count(snapshot.hosts_parked)} parked",
         f"queue      {show_count(snapshot.queued)} of {show_count(snapshot.urls_known)} known URLs",
-        f"archive    {plural(snapshot.segments, "WARC file")}, {show_size(snapshot.archive_bytes)}",
+        f"archive    {plural(snapshot.segments, 'WARC file')}, {show_size(snapshot.archive_bytes)}",
     ]
     lines += [f"budget     {budget_text(budget)}" for budget in snapshot.budgets]
     if snapshot.errors or snapshot.warnings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Iterator
@@ -18,12 +19,12 @@ from gossamer.model.errors import EXIT_OK, EXIT_VERIFY, StoreError, UsageError
 from gossamer.model.event import FetchEvent
 from gossamer.model.view import Problem, VerifyProgress
 from gossamer.surface import settings
-from gossamer.surface.crawllog import read_events
 from gossamer.surface.engine import CrawlReader
 from gossamer.surface.explainview import problem_line, render_explanation, verify_line
 from gossamer.surface.getting import get
 from gossamer.surface.heritrix import format_heritrix
 from gossamer.surface.jsontext import json_line, json_text
+from gossamer.surface.logreader import read_events
 from gossamer.surface.plain import notice_line, seed_failure_lines, summary_lines
 from gossamer.surface.reporthtml import report_html
 from gossamer.surface.reporttext import render_report
@@ -100,14 +101,15 @@ def status(ctx: typer.Context, directory: Dir = _CRAWL, *, json: Json = False) -
     lines = summary_lines(snapshot)
     if snapshot.bound.sentence:
         lines.append(f"bound by   {snapshot.bound.name}: {escape(snapshot.bound.sentence)}")
-    typer.echo("\n".join([*lines, *(notice_line(notice) for notice in snapshot.notices), *seed_failure_lines(snapshot)]))
+    lines += [notice_line(notice) for notice in snapshot.notices] + seed_failure_lines(snapshot)
+    typer.echo("\n".join(lines))
 
 
 def report(
     ctx: typer.Context,
     directory: Dir = _CRAWL,
     form: Annotated[ReportFormat, typer.Option("--format", help="text, json or html.")] = ReportFormat.TEXT,
-    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to a file; - is stdout.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="A file, or - for stdout.")] = None,
 ) -> None:
     """Hosts, statuses, types, refusals, slowest hosts, duplicates; with charts as HTML."""
     with opened(ctx, directory) as reader:
@@ -119,7 +121,7 @@ def report(
         show(render_report(data))
         return
     if form is ReportFormat.TEXT:
-        console = Console(width=100, record=True, file=_Nowhere(), highlight=False, markup=False, emoji=False)
+        console = Console(width=100, record=True, file=io.StringIO(), highlight=False, markup=False, emoji=False)
         console.print(render_report(data))
         text = console.export_text()
     else:
@@ -132,16 +134,6 @@ def report(
     except OSError as error:
         raise UsageError(f"--output {escape(str(output))}: cannot be written: {error.strerror}") from error
     typer.echo(f"written to {escape(str(output))}")
-
-
-class _Nowhere:
-    """A file that keeps nothing: the console records what it is told."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
 
 
 def explain(

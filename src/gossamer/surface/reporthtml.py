@@ -16,7 +16,7 @@ from markupsafe import Markup
 from gossamer.model.view import HostView, ReportData, Snapshot
 from gossamer.surface.charts import Bar, Column, bars, columns
 from gossamer.surface.explainview import moment
-from gossamer.surface.live import budget_text
+from gossamer.surface.liverows import budget_text
 from gossamer.surface.reporttext import histogram_labels
 from gossamer.surface.terminal import escape
 from gossamer.surface.units import plural, show_count, show_duration, show_rate, show_size
@@ -88,7 +88,7 @@ def _panels(data: ReportData) -> list[Panel]:
         Panel("Refused, by reason", bars(_counted(shot.refusals))),
         Panel("Types", bars(_counted(types))),
         Panel("Response time", columns([Column(name, count) for name, count in histogram_labels(data.response_ms)])),
-        Panel("Queue by level", columns([Column(str(level), count) for level, count in enumerate(shot.queue_by_level)])),
+        Panel("Queue by level", columns([Column(str(level), size) for level, size in enumerate(shot.queue_by_level)])),
         Panel("Pages by depth", columns([Column(str(depth), count) for depth, count in sorted(data.depths.items())])),
         Panel("Languages", bars(_counted(data.languages))),
         Panel("Digest and hook errors", bars(_counted(data.errors))),

@@ -77,7 +77,7 @@ def _bars(counts: Mapping[str, int], *, styled: bool = False, ordered: bool = Fa
     items = list(counts.items()) if ordered else sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     if not items:
         return None
-    top = max(max(count for _, count in items), 1)
+    top = max((count for _, count in items), default=0) or 1
     table = _grid(("", 0), ("right", 1), ("", 1))
     for name, count in items[:ROWS_MAX]:
         style = status_style(name) if styled else "blue"

@@ -35,7 +35,8 @@ def read_seed_file(path: Path) -> Iterator[tuple[str, str]]:
                 if seed and not seed.startswith("#"):
                     yield seed, f"{path}:{number}"
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}; a text file with one URL a line is needed") from error
+        why = f"cannot be read: {error.strerror}"
+        raise UsageError(f"{path}: {why}; a text file with one URL a line is needed") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text; one URL a line is needed") from error
 

@@ -64,7 +64,8 @@ def load(
     for dotted, value in (overrides or {}).items():
         name, _, key = dotted.partition(".")
         if name not in SECTIONS:
-            raise ConfigError(_unknown("override", "key", dotted, [f"{s}.{o.key}" for s in SECTIONS for o in SECTIONS[s]]))
+            known = [f"{section}.{option.key}" for section in SECTIONS for option in SECTIONS[section]]
+            raise ConfigError(_unknown("override", "key", dotted, known))
         _set(values, FLAGS.get(dotted, "override"), name, key, value)
     given = tuple(seeds) or _seeds_of(table, where, path)
     config = msgspec.structs.replace(
@@ -153,7 +154,8 @@ def _parse(path: Path) -> dict[str, object]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}; a TOML file is needed") from error
     if len(data) > FILE_MAX_BYTES:
-        raise ConfigError(f"{path}: larger than {units.show_size(FILE_MAX_BYTES)}; many seeds belong in a file of their own (seeds_file)")
+        most = units.show_size(FILE_MAX_BYTES)
+        raise ConfigError(f"{path}: larger than {most}; many seeds belong in a file of their own (seeds_file)")
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
@@ -174,13 +176,23 @@ def _set(values: Values, where: str, section: str, key: str, value: object) -> N
 
 
 def _refusal(where: str, section: str, option: Option, value: object, why: str) -> GossamerError:
-    shown = escape(quote(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value))
+    shown = escape(_toml(value))
     if len(shown) > _VALUE_SHOWN_CHARS:
         shown = shown[:_VALUE_SHOWN_CHARS] + "…"
     reason = f" ({escape(why)})" if why else ""
     if where.startswith("--"):
         return UsageError(f"{where} {shown} is not allowed{reason}; it must be {option.kind.allowed}")
-    return ConfigError(f"{where}: {section}.{option.key} = {shown} is not allowed{reason}; it must be {option.kind.allowed}")
+    key = f"{section}.{option.key}"
+    return ConfigError(f"{where}: {key} = {shown} is not allowed{reason}; it must be {option.kind.allowed}")
+
+
+def _toml(value: object) -> str:
+    """A value as it would stand in a file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return quote(value) if isinstance(value, str) else str(value)
 
 
 def _unknown(where: str, what: str, name: str, known: list[str]) -> str:
