@@ -119,6 +119,4 @@ def confirm(a_chars: int, a_sketch: bytes, b_chars: int, b_sketch: bytes, titles
 
 def same_page(a: Fingerprint, b: Fingerprint) -> bool:
     """Whether two fingerprints are of one page: near and confirmed."""
-    return is_near(a.simhash, b.simhash) and confirm(
-        a.text_chars, a.sketch, b.text_chars, b.sketch, (a.title, b.title)
-    )
+    return is_near(a.simhash, b.simhash) and confirm(a.text_chars, a.sketch, b.text_chars, b.sketch, (a.title, b.title))

@@ -91,7 +91,7 @@ def resolve_label(label: str) -> str | None:
 
 
 def _standard_name(codec: str) -> str:
-    """resiliparse answers with Python's names; ours are the standard's."""
+    """Resiliparse answers with Python's names; ours are the standard's."""
     name = codec.lower()
     if name in _NAMES:
         return _NAMES[name]
@@ -161,9 +161,9 @@ def _decodes(body: bytes, name: str) -> bool:
 def _byte_order(name: str, body: bytes) -> str:
     """A header that says UTF-16 or UTF-32 without a mark leaves the order open: markup is mostly ASCII, so look."""
     start = body[:4]
-    if name == "utf-16le" and len(start) >= 2 and start[0] == 0 and start[1] != 0:  # noqa: PLR2004
+    if name == "utf-16le" and len(start) >= 2 and start[0] == 0 and start[1] != 0:
         return "utf-16be"
-    if name == "utf-32be" and len(start) == 4 and start[0] != 0 and not any(start[1:]):  # noqa: PLR2004
+    if name == "utf-32be" and len(start) == 4 and start[0] != 0 and not any(start[1:]):
         return "utf-32le"
     return name
 

@@ -23,10 +23,12 @@ CHUNK: Final = 1 << 16  # shingles whose bits are counted at once: bounds memory
 Hashes = npt.NDArray[np.uint64]
 
 _SEPARATE: Final = bytes(  # ASCII letters and digits, lower-cased, and all of UTF-8's other bytes; the rest separates
-    c if chr(c) in "0123456789abcdefghijklmnopqrstuvwxyz" or c > 0x7F else c + 32 if chr(c).isupper() else 32  # noqa: PLR2004
+    c if chr(c) in "0123456789abcdefghijklmnopqrstuvwxyz" or c > 0x7F else c + 32 if chr(c).isupper() else 32
     for c in range(256)
 )
-_CHARACTERS: Final = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_CHARACTERS: Final = re.compile(
+    r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
 _MIX_A: Final = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_B: Final = np.uint64(0xC4CEB9FE1A85EC53)
 _PLACES: Final = tuple(

@@ -141,7 +141,7 @@ def load(group: str) -> list[Named]:
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             thing = point.load()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code may raise anything
+        except (Exception, SystemExit) as error:
             raise ConfigError(
                 f"hook {point.name!r} of {group} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
             ) from error

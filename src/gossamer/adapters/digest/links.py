@@ -44,10 +44,10 @@ class Judged:
     refused: dict[str, int] = field(default_factory=dict)
     found: int = 0  # distinct links, whatever became of them
 
-    def refuse(self, reason: str, count: int = 1) -> None:
+    def refuse(self, reason: Reason, count: int = 1) -> None:
         """Count links that are dropped."""
         if count:
-            self.refused[reason] = self.refused.get(reason, 0) + count
+            self.refused[reason.value] = self.refused.get(reason.value, 0) + count
 
     def groups(self) -> tuple[Links, ...]:
         """The kept links by host, hosts and links in page order."""

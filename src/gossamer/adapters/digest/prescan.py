@@ -62,7 +62,7 @@ def declared(body: bytes, resolve: Resolve) -> str | None:
 def _xml_encoding(head: bytes, resolve: Resolve) -> str | None:
     """The encoding of an XML declaration."""
     end = head.find(b">")
-    declaration = head[: end if end >= 0 else 0]
+    declaration = head[: max(end, 0)]
     at = declaration.find(b"encoding")
     if at < 0:
         return None

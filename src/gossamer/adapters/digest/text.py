@@ -56,7 +56,7 @@ def main_text(tree: LexborHTMLParser, found: Scan) -> str:
     for node in found.suspects:
         if len(_text(node)) <= limit:
             aside.insert_child(node, move=True)
-    text = _text(_root(body, found, aside.mem_id, size))
+    text = _central_text(found, aside.mem_id, size) or _text(body)
     return (text if len(text) >= KEPT_MIN_SHARE * size else whole)[:TEXT_MAX_CHARS]
 
 
@@ -64,14 +64,14 @@ def _text(node: LexborNode) -> str:
     return node.text(deep=True, separator=" ", skip_empty=True)
 
 
-def _root(body: LexborNode, found: Scan, aside_id: int, size: int) -> LexborNode:
-    """The element that holds the content."""
+def _central_text(found: Scan, aside_id: int, size: int) -> str:
+    """The text of the element that is marked as the content, if there is exactly one and it holds enough."""
     for candidates in (found.mains, found.articles):
-        if len(candidates) != 1 or _is_inside(candidates[0], aside_id):
-            continue
-        if len(_text(candidates[0])) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
-            return candidates[0]
-    return body
+        if len(candidates) == 1 and not _is_inside(candidates[0], aside_id):
+            text = _text(candidates[0])
+            if len(text) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
+                return text
+    return ""
 
 
 def _is_inside(node: LexborNode, ancestor_id: int) -> bool:

@@ -1,0 +1,136 @@
+"""The wire between the pool and a worker: frames of a 4-byte length and msgpack, and a shared page of progress.
+
+Both ends are this program, but a worker has parsed hostile input, so the pool bounds what it takes from one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import Final
+
+import msgspec
+
+from gossamer.adapters.digest.links import LinkRules
+from gossamer.model.limits import MIB
+from gossamer.model.page import Digest, Job
+
+HEADER_BYTES: Final = 4
+FRAME_MAX_BYTES: Final = 128 * MIB  # a job carries a body twice when it was chunked
+PROGRESS_BYTES: Final = mmap.PAGESIZE
+_PROGRESS: Final = struct.Struct("=qd")  # job id, monotonic start time in seconds
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
+    """First frame to a worker: all it must know."""
+
+    rules: LinkRules
+    directory: str  # of the segments
+    prefix: str  # of their names
+    segment_bytes: int
+    software: str
+    user_agent: str
+    operator: str
+    memory_max_bytes: int
+    clock_offset_s: float = 0.0  # program time minus system time
+
+
+class Work(msgspec.Struct, frozen=True, tag="work"):
+    """A job for the worker."""
+
+    job: Job
+
+
+class Finish(msgspec.Struct, frozen=True, tag="finish"):
+    """Answer what you have, close the segment, end."""
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """First frame from a worker. `error` is set when a hook can't be loaded; then it ends."""
+
+    error: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, tag="answer"):
+    """A job's result; its records are durable."""
+
+    digest: Digest
+
+
+class Finished(msgspec.Struct, frozen=True, tag="finished"):
+    """Last frame from a worker: the segments it closed since its last answer."""
+
+    closed: tuple[str, ...]
+    error: str = ""
+
+
+ToWorker = Setup | Work | Finish
+FromWorker = Ready | Answer | Finished
+
+_encoder: Final = msgspec.msgpack.Encoder()
+to_worker: Final = msgspec.msgpack.Decoder(ToWorker)
+from_worker: Final = msgspec.msgpack.Decoder(FromWorker)
+
+
+def encode(message: ToWorker | FromWorker) -> bytes:
+    """A message as a frame, its length first. Raises ValueError when it is longer than FRAME_MAX_BYTES."""
+    frame = bytearray(HEADER_BYTES)
+    _encoder.encode_into(message, frame, HEADER_BYTES)
+    size = len(frame) - HEADER_BYTES
+    if size > FRAME_MAX_BYTES:
+        raise ValueError(f"a frame of {size} bytes: at most {FRAME_MAX_BYTES} are allowed")
+    frame[:HEADER_BYTES] = size.to_bytes(HEADER_BYTES, "big")
+    return bytes(frame)
+
+
+class Splitter:
+    """Cuts a stream of bytes into the frames it is made of."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._at = 0
+
+    def feed(self, data: bytes) -> None:
+        """Add bytes that arrived."""
+        if self._at:
+            del self._data[: self._at]
+            self._at = 0
+        self._data += data
+
+    def next(self) -> bytes | None:
+        """The next whole frame, or None. Raises ValueError for one that is longer than FRAME_MAX_BYTES."""
+        start = self._at + HEADER_BYTES
+        if len(self._data) < start:
+            return None
+        size = int.from_bytes(self._data[self._at : start], "big")
+        if size > FRAME_MAX_BYTES:
+            raise ValueError(f"a frame of {size} bytes: at most {FRAME_MAX_BYTES} are allowed")
+        if len(self._data) < start + size:
+            return None
+        self._at = start + size
+        return bytes(memoryview(self._data)[start : start + size])
+
+
+class Progress:
+    """Shared memory in which a worker notes what it is at, so that the pool knows which page it died or hangs on."""
+
+    def __init__(self, fd: int) -> None:
+        """Map the page of an open memory file, which may then be closed."""
+        self._map = mmap.mmap(fd, PROGRESS_BYTES)
+
+    def begin(self, job_id: int, now_s: float) -> None:
+        """Worker: from now on at this job. Time is the system's monotonic clock, the same in all processes."""
+        _PROGRESS.pack_into(self._map, 0, job_id, now_s)
+
+    def end(self) -> None:
+        """Worker: at no job."""
+        _PROGRESS.pack_into(self._map, 0, 0, 0.0)
+
+    def read(self) -> tuple[int, float]:
+        """Pool: (job id or 0, since when; 0.0 when it is only just beginning)."""
+        job_id, since_s = _PROGRESS.unpack_from(self._map, 0)
+        return int(job_id), float(since_s)
+
+    def close(self) -> None:
+        """Unmap."""
+        self._map.close()

@@ -1,0 +1,131 @@
+"""A response in, a digest out: the one function that a worker runs for each page. No I/O, no state but the hooks'.
+
+Order matters in one place: text extraction takes boilerplate out of the tree, so links are read before it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from gossamer.adapters.decode import Decoded, decode_body
+from gossamer.adapters.digest import charset, media
+from gossamer.adapters.digest.fingerprint import fingerprint
+from gossamer.adapters.digest.hooks import Hooks, Page
+from gossamer.adapters.digest.html import parse_html, scan
+from gossamer.adapters.digest.links import Judged, LinkRules, judge_links, read_links, resolve_base, trim
+from gossamer.adapters.digest.sitemaps import read_sitemap
+from gossamer.adapters.digest.text import language_of, main_text, title_of
+from gossamer.model.page import Digest, Job, Kind
+from gossamer.model.reason import Reason
+from gossamer.model.url import Url
+from gossamer.policy.directives import Directives, from_headers, from_meta
+
+ERROR_MAX_CHARS: Final = 300
+PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
+
+
+def parse(job: Job, rules: LinkRules, hooks: Hooks) -> Digest:
+    """What a response says, without a pointer to its record, which the caller writes.
+
+    Args: the response; the rules for its links; the hooks to run on it. Hooks' errors go into `hook_errors`, a body
+    that does not decode into `error`; neither stops the rest.
+    """
+    content_type = _header(job, "content-type")
+    kind = media.media_type(content_type)
+    said = from_headers(_headers(job, "x-robots-tag"), rules.product)
+    if not job.parse or not job.payload or job.status not in PAGE_STATUSES:
+        return _digest(job, kind, said, {})
+    decoded = decode_body(job.payload, job.content_encoding, rules.body_max_bytes)
+    fields: dict[str, object] = {"error": decoded.error[:ERROR_MAX_CHARS]} if decoded.error else {}
+    if job.kind is Kind.SITEMAP:
+        fields |= read_sitemap(job, decoded.body, content_type, rules, hooks)
+        return _digest(job, kind, said, fields, hooks)
+    if media.is_html(kind, decoded.body):
+        return _html(job, kind, content_type, decoded, rules, hooks, fields)
+    _run_digest_hooks(job, kind, decoded.body, hooks, fields)
+    return _digest(job, kind, said, fields, hooks)
+
+
+def _html(
+    job: Job, kind: str, content_type: str, decoded: Decoded, rules: LinkRules, hooks: Hooks, fields: dict[str, object]
+) -> Digest:
+    """Links, directives, title, language, text and fingerprint of an HTML page."""
+    encoding = charset.sniff(decoded.body, content_type)
+    tree = parse_html(charset.decode(decoded.body, encoding.name))
+    found = scan(tree)
+    said = from_headers(_headers(job, "x-robots-tag"), rules.product)
+    for name, content in found.metas:
+        said |= from_meta(name, content, rules.product)
+    base = resolve_base(found.base, job.url, encoding.name)
+    judged = Judged()
+    if job.kind is Kind.PAGE:
+        urls = read_links(found.links, base, own_key=job.key, nofollow=said.nofollow, judged=judged)
+        year = time.gmtime(job.date).tm_year
+        judge_links(urls, rules, hooks, depth=job.depth, via=job.url, year=year, judged=judged)
+    canonical = base.parse(trim(found.canonical)) if found.canonical else None
+    title = title_of(found)
+    declared = found.language
+    text = main_text(tree, found)
+    language = language_of(declared, text)
+    print_ = fingerprint(text)
+    if hooks.wants_page():
+        page = Page(
+            job.url, job.depth, job.status, job.headers, kind, encoding.name, decoded.body, title, language, text
+        )
+        _run_page_hooks(page, judged, hooks, fields)
+    fields |= {
+        "charset": encoding.name,
+        "language": language,
+        "title": title,
+        "text_chars": print_.text_chars,
+        "content_hash": print_.content_hash,
+        "simhash": print_.simhash,
+        "sketch": print_.sketch,
+        "canonical": (canonical.wire, canonical.key) if isinstance(canonical, Url) else None,
+        "links": judged.groups(),
+        "refused": judged.refused,
+        "links_found": judged.found,
+    }
+    return _digest(job, kind or "text/html", said, fields, hooks)
+
+
+def _run_page_hooks(page: Page, judged: Judged, hooks: Hooks, fields: dict[str, object]) -> None:
+    if hooks.links and judged.kept:
+        passed = set(hooks.filter_links(page, [url.wire for url in judged.kept]))
+        before = len(judged.kept)
+        judged.kept = [url for url in judged.kept if url.wire in passed]
+        judged.refuse(Reason.SCOPE_HOOK, before - len(judged.kept))
+    if hooks.digest:
+        fields["extra"] = hooks.extra(page)
+
+
+def _run_digest_hooks(job: Job, kind: str, body: bytes, hooks: Hooks, fields: dict[str, object]) -> None:
+    if hooks.digest:
+        page = Page(job.url, job.depth, job.status, job.headers, kind, "", body, "", "", "")
+        fields["extra"] = hooks.extra(page)
+
+
+def _digest(job: Job, kind: str, said: Directives, fields: dict[str, object], hooks: Hooks | None = None) -> Digest:
+    errors = hooks.take_errors() if hooks is not None else ()
+    return Digest(
+        id=job.id,
+        pointer=None,
+        media_type=kind,
+        noindex=said.noindex,
+        nofollow=said.nofollow,
+        noarchive=said.noarchive,
+        hook_errors=errors,
+        **fields,  # type: ignore[arg-type]  # named above, each with its field's type
+    )
+
+
+def _header(job: Job, name: str) -> str:
+    for key, value in job.headers:
+        if key == name:
+            return value
+    return ""
+
+
+def _headers(job: Job, name: str) -> tuple[str, ...]:
+    return tuple(value for key, value in job.headers if key == name)

@@ -1,0 +1,139 @@
+"""One worker process as the pool sees it: started, spoken to, watched, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import IO, Final
+
+from gossamer.adapters.digest import frames
+from gossamer.model.page import Job
+
+SOCKET_BUFFER_BYTES: Final = 1 << 20
+STDERR_TAIL_BYTES: Final = 2_000
+_THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Process(asyncio.Protocol):
+    """A worker. `on_message` gets what it says, `on_end` is called once when its socket closes."""
+
+    def __init__(
+        self,
+        setup: frames.Setup,
+        on_message: Callable[[Process, frames.FromWorker], None],
+        on_end: Callable[[Process], None],
+    ) -> None:
+        self.setup = setup
+        self.jobs: dict[int, Job] = {}  # sent and not answered, in order
+        self.ready = False
+        self.doomed = ""  # why the pool killed it: "timeout", or empty
+        self._on_message = on_message
+        self._on_end = on_end
+        self._splitter = frames.Splitter()
+        self._transport: asyncio.Transport | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._progress: frames.Progress | None = None
+        self._stderr: IO[bytes] | None = None
+
+    async def start(self) -> None:
+        """Start the process and send it its setup. Raises OSError when the system has no room for it."""
+        ours, theirs = socket.socketpair()
+        memory = os.memfd_create("gossamer-digest", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(memory, frames.PROGRESS_BYTES)
+            self._progress = frames.Progress(memory)
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+            command = [sys.executable, "-P", "-m", "gossamer.adapters.digest.worker"]
+            command += [str(theirs.fileno()), str(memory), str(os.getpid())]
+            self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own interpreter; forking takes 2 ms
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                pass_fds=(theirs.fileno(), memory),
+                env=_environment(),
+            )
+            ours.setblocking(False)
+            await asyncio.get_running_loop().create_connection(lambda: self, sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(memory)
+        self._write(self.setup)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """asyncio.Protocol."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """asyncio.Protocol: hand on whole messages; a worker that talks nonsense is ended."""
+        self._splitter.feed(data)
+        try:
+            while (frame := self._splitter.next()) is not None:
+                self._on_message(self, frames.from_worker.decode(frame))
+        except ValueError:  # msgspec's errors are ValueErrors
+            self.kill()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """asyncio.Protocol."""
+        self._on_end(self)
+
+    def send(self, job: Job) -> None:
+        """Hand over a job."""
+        self.jobs[job.id] = job
+        self._write(frames.Work(job))
+
+    def finish(self) -> None:
+        """Ask it to answer what it has, close its segment and end."""
+        self._write(frames.Finish())
+
+    def _write(self, message: frames.ToWorker) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(frames.encode(message))
+
+    def at(self) -> tuple[int, float]:
+        """(id of the job it is at or 0, monotonic time since when or 0.0)."""
+        return (0, 0.0) if self._progress is None else self._progress.read()
+
+    def kill(self, why: str = "") -> None:
+        """End it at once; `on_end` follows."""
+        self.doomed = self.doomed or why
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def wait(self) -> tuple[int, str]:
+        """After its end: (exit code, negative for a signal; the last it wrote to stderr). Frees what it held."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.kill()  # it closed its socket: nothing it does matters any more
+        code = await asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+        words = b""
+        if self._stderr is not None:
+            size = self._stderr.seek(0, os.SEEK_END)
+            self._stderr.seek(max(0, size - STDERR_TAIL_BYTES))
+            words = self._stderr.read(STDERR_TAIL_BYTES)
+            self._stderr.close()
+        if self._progress is not None:
+            self._progress.close()
+            self._progress = None
+        return code, words.decode("utf-8", "replace").strip()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with our import path, and without threads that numpy would keep for sums of this size."""
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    environment |= dict.fromkeys(_THREADS, "1")
+    environment["MALLOC_ARENA_MAX"] = "2"
+    return environment
