@@ -3,7 +3,7 @@
 The rule: bytes stay as received. Three things are mended, each of which would make replay tools refuse the record
 or take the body for a part of the head, and each is named in the metadata record (`head-repair`):
 
-- `blank-lines`: empty lines before the status line are dropped;
+- `blank-lines`: lines of nothing but white space, before the status line or inside the head, are dropped;
 - `status-line`: a head without a status line gets one in front; one that claims another version than 1.0 or 1.1
   gets that version (HTTP/2 and 3 have no textual head at all, so such a line was never the wire's);
 - `empty-line`: a head without its closing empty line gets it.
@@ -34,7 +34,7 @@ def replayable(head: bytes, status: int) -> Head:
     stored = head.lstrip(b"\r\n")
     if len(stored) != len(head):
         repairs.append("blank-lines")
-    if not stored[:8].upper().startswith(_KNOWN):
+    if not stored.startswith(_KNOWN):
         repairs.append("status-line")
         if stored[:5].upper() == b"HTTP/":
             version = len(stored[:40].split(None, 1)[0])
@@ -44,17 +44,18 @@ def replayable(head: bytes, status: int) -> Head:
     if not stored.endswith((b"\n\r\n", b"\n\n")):
         repairs.append("empty-line")
         stored += b"\r\n" if stored.endswith(b"\n") else b"\r\n\r\n"
+    if parse.body_offset(stored) != len(stored):
+        lines = (line + b"\n" for line in stored.split(b"\n"))
+        stored = b"".join(line for line in lines if not parse.is_blank(line)) + b"\r\n"
+        if "blank-lines" not in repairs:
+            repairs.append("blank-lines")
     return Head(stored, tuple(repairs))
 
 
 def is_plain(job: Job, stored_head: bytes) -> bool:
-    """Whether every reader, whatever it thinks of transfer codings and odd heads, finds `job.payload` in the block.
+    """Whether every reader, whatever it thinks of transfer codings, takes the same bytes of the block for the entity.
 
     Only then does the record carry WARC-Payload-Digest: common checkers digest a chunked body with its framing,
     the standard without, so that no value could satisfy both (docs/decisions/warc-writer.md).
     """
-    return (
-        job.framed is None
-        and b"transfer-encoding" not in stored_head.lower()
-        and parse.body_offset(stored_head + b"x") == len(stored_head)
-    )
+    return job.framed is None and b"transfer-encoding" not in stored_head.lower()

@@ -1,4 +1,4 @@
-"""Going over every record of an archive directory, for `gossamer verify`. What is wrong is a value, not an exception."""
+"""Going over every record of an archive directory, for `gossamer verify`. What is wrong is a value that comes back."""
 
 from __future__ import annotations
 

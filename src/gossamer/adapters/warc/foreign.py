@@ -24,6 +24,7 @@ _OTHER_FORMATS = {b"\x04\x22\x4d\x18": "lz4", b"\x28\xb5\x2f\xfd": "zstd", b"BZh
 _ARC_START = b"filedesc://"
 _ARC_FIELDS = (5, 10)  # versions 1 and 2: the URL comes first and may hold spaces, the length comes last
 _END_MAX_BYTES = 16
+_BLANK_MAX_BYTES = 64  # at the end of a file
 
 
 def open_any(path: Path, record_max_bytes: int = WARC_RECORD_MAX_BYTES) -> Iterator[Record]:
@@ -37,11 +38,12 @@ def open_any(path: Path, record_max_bytes: int = WARC_RECORD_MAX_BYTES) -> Itera
         raise ArchiveError(f"{path.name}: cannot be opened: {error.strerror}") from error
     offset = 0
     try:
-        for offset, length, data in _pieces(fd, record_max_bytes):
-            record = _record(data)
+        for piece in _pieces(fd, record_max_bytes):
+            offset = piece.offset
+            record = _record(piece.data)
             _verify(record)
             yield record
-            offset += length
+            offset += piece.length
     except ArchiveError as error:
         raise ArchiveError(f"{path.name}: record at or after byte {offset}: {error}") from error
     finally:
@@ -69,6 +71,8 @@ def _pieces(fd: int, max_bytes: int) -> Iterator[members.Member]:
         length = end + _line_ends(os.pread(fd, _END_MAX_BYTES, offset + end), 1 if is_arc else 2)
         yield members.Member(offset, length, os.pread(fd, length, offset))
         offset += length
+    if len(head) > _BLANK_MAX_BYTES:
+        raise ArchiveError(f"{len(head)} bytes of blank lines instead of a record")
 
 
 def _block_end(head: bytes, *, is_arc: bool) -> int:
@@ -89,7 +93,7 @@ def _warc_header(data: bytes) -> tuple[parse.Fields, int]:
 
 
 def _line_ends(tail: bytes, count: int) -> int:
-    """Length of the `count` line ends that `tail` starts with, whatever number of CRs they have; 0 at the file's end."""
+    """Length of the `count` line ends that `tail` starts with, with any number of CRs; 0 at the end of the file."""
     end = 0
     for _ in range(count if tail else 0):
         newline = tail.find(b"\n", end)

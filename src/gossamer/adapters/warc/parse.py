@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gossamer.model.errors import ArchiveError
-from gossamer.model.limits import KIB, WARC_HEADER_MAX_BYTES
+from gossamer.model.limits import CHUNK_LINE_MAX_BYTES, WARC_HEADER_MAX_BYTES
 
 Fields = tuple[tuple[str, str], ...]
 
 VERSIONS = (b"WARC/1.1", b"WARC/1.0", b"WARC/0.18", b"WARC/0.17")
-_CHUNK_LINE_MAX_BYTES = 4 * KIB
-_CHUNK_SIZE_MAX_DIGITS = 15
+_SIZE_DIGITS_MAX = 15
 _ALGORITHMS = {"sha1": 20, "sha-1": 20, "sha256": 32, "sha-256": 32, "sha512": 64, "sha-512": 64, "md5": 16}
 # One fixed shape without repetition of anything but digits: linear.
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
@@ -72,7 +71,7 @@ def warc_header(data: bytes) -> tuple[Fields, int]:
 def content_length(fields: Fields) -> int:
     """The declared block length in bytes. Raises ArchiveError when there is none or it is no number."""
     text = field(fields, "content-length")
-    if not (text.isascii() and text.isdigit() and len(text) <= _CHUNK_SIZE_MAX_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS_MAX):
         raise ArchiveError(f"bad Content-Length in WARC header: {text[:40]!r}")
     return int(text)
 
@@ -154,27 +153,26 @@ def is_chunked(fields: Fields) -> bool:
 
 
 def dechunk(framed: bytes) -> bytes:
-    """The entity inside a chunked body (RFC 9112, section 7.1): as far as it goes when it was cut off or broken,
-    and the bytes themselves when not even the first chunk line is one.
-    """
+    """The entity inside a chunked body (RFC 9112, section 7.1), as far as its framing can be followed."""
     parts: list[bytes] = []
     position = 0
     while True:
-        end = framed.find(b"\n", position, position + _CHUNK_LINE_MAX_BYTES)
-        size = framed[position:end].partition(b";")[0].strip() if end >= 0 else b""
-        if not _HEX.fullmatch(size) or len(size.lstrip(b"0")) > _CHUNK_SIZE_MAX_DIGITS:
-            return b"".join(parts) if position else framed
+        line, position = _line(framed, position)
+        size = line.partition(b";")[0].strip()
+        if len(size) > _SIZE_DIGITS_MAX or not _HEX.fullmatch(size):
+            break
         size_bytes = int(size, 16)
-        if not size_bytes:
-            return b"".join(parts)
-        parts.append(framed[end + 1 : end + 1 + size_bytes])
-        position = end + 1 + size_bytes
-        if framed.startswith(b"\r\n", position):
-            position += 2
-        elif framed.startswith(b"\n", position):
-            position += 1
-        else:
-            return b"".join(parts)
+        parts.append(framed[position : position + size_bytes])
+        line, position = _line(framed, position + size_bytes)
+        if line or not size_bytes or not position:
+            break
+    return b"".join(parts)
+
+
+def _line(data: bytes, start: int) -> tuple[bytes, int]:
+    """The line at `start` without its end, and where the next one starts; position 0 when there is no whole line."""
+    end = data.find(b"\n", start, start + CHUNK_LINE_MAX_BYTES)
+    return (data[start:end].rstrip(b"\r"), end + 1) if end >= 0 else (b"", 0)
 
 
 def sha1(data: bytes) -> str:
