@@ -187,9 +187,9 @@ def digest_matches(declared: str, data: bytes) -> bool | None:
     if size_bytes is None or not value:
         return None
     actual = hashlib.new(algorithm.lower().replace("-", ""), data, usedforsecurity=False).digest()
-    if len(value) == 2 * size_bytes:
-        return value.lower() == actual.hex()
     bare = value.rstrip("=")
+    if len(bare) == 2 * size_bytes:
+        return bare.lower() == actual.hex()
     try:
         if len(bare) == -(-8 * size_bytes // 5):
             return base64.b32decode(bare + "=" * (-len(bare) % 8), casefold=True) == actual
