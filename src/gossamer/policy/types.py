@@ -106,7 +106,9 @@ def unwanted_types(types: tuple[str, ...]) -> tuple[str, ...]:
     split = {family for family in _WHOLE_FAMILIES if any(text.lower().startswith(family) for text in types)}
     families = [family for family in _WHOLE_FAMILIES if family not in split]
     rest = [kind for kind in _UNWANTED if not kind.startswith(tuple(families))]
-    single = [kind for kind in rest if not _allowed(kind, types)]
+    # They are compared as beginnings: "font/woff" would cut the "font/woff2" that was asked for.
+    asked = tuple(text.lower() for text in types)
+    single = [kind for kind in rest if not _allowed(kind, types) and not any(text.startswith(kind) for text in asked)]
     return (*families, *single)
 
 
