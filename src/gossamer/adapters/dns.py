@@ -135,7 +135,7 @@ class DnsResolver:
             found = Resolution(name=key, addresses=answer.addresses, expires=now + ttl_s)
         else:
             code = answer.code or ares.ARES_ENODATA
-            word = _WORDS.get(code) or pycares.errno.strerror(code).lower()
+            word = _WORDS.get(code) or str(pycares.errno.strerror(code)).lower()
             found = Resolution(name=key, error=word, ours=ours, expires=now + (0 if ours else config.negative_ttl_s))
         if not ours:  # what is our own fault is asked again at once
             self._cache[key] = found

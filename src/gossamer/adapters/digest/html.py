@@ -70,6 +70,17 @@ def scan(tree: LexborHTMLParser) -> Scan:
     return found
 
 
+def stray_frames(text: str) -> list[Link]:
+    """Frames of a document that forgot its frameset: the standard drops them, browsers of their time did not."""
+    if "<frame" not in text and "<FRAME" not in text:
+        return []
+    if "<frameset" in text.lower():
+        return []
+    root = LexborHTMLParser("<frameset>" + text).root
+    sources = [] if root is None else [node.attributes.get("src") for node in root.css("frame")]
+    return [(source, False) for source in sources if source]
+
+
 def _anchor(node: LexborNode, found: Scan) -> None:
     attributes = node.attributes
     href = attributes.get("href")

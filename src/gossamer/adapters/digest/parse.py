@@ -12,7 +12,7 @@ from gossamer.adapters.decode import Decoded, decode_body
 from gossamer.adapters.digest import charset, media
 from gossamer.adapters.digest.fingerprint import fingerprint
 from gossamer.adapters.digest.hooks import Hooks, Page
-from gossamer.adapters.digest.html import parse_html, scan
+from gossamer.adapters.digest.html import parse_html, scan, stray_frames
 from gossamer.adapters.digest.links import Judged, LinkRules, judge_links, read_links, resolve_base, trim
 from gossamer.adapters.digest.sitemaps import read_sitemap
 from gossamer.adapters.digest.text import language_of, main_text, title_of
@@ -52,8 +52,10 @@ def _html(
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
-    tree = parse_html(charset.decode(decoded.body, encoding.name))
+    markup = charset.decode(decoded.body, encoding.name)
+    tree = parse_html(markup)
     found = scan(tree)
+    found.links += stray_frames(markup)
     said = from_headers(_headers(job, "x-robots-tag"), rules.product)
     for name, content in found.metas:
         said |= from_meta(name, content, rules.product)

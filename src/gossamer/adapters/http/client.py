@@ -148,9 +148,10 @@ class HttpClient:
                 connection.close()
                 self._tls.forget(request.name, request.port, trust.mode)
                 first = first or error
-                gentler = None if isinstance(error, ValueError) else self._tls.next_trust(trust, error)
+                gentler = self._tls.next_trust(trust, error)
                 if gentler is None:
-                    raise Trouble(Failure.TLS, str(first)) from None
+                    last = "" if first is error else f"; at last: {error}"
+                    raise Trouble(Failure.TLS, f"{first}{last}") from None
                 trust = gentler
             except BaseException:
                 connection.close()

@@ -151,7 +151,7 @@ class TlsStore:
             if self.must_verify or not mode.verify:
                 return None
             return Trust(Mode(lenient=mode.lenient, verify=False), error.verify_message or str(error))
-        if mode.lenient:
+        if mode.lenient or not isinstance(error, (ssl.SSLError, ConnectionError)):
             return None
         return Trust(Mode(lenient=True, verify=mode.verify), trust.error)
 
