@@ -32,14 +32,15 @@ def http_date(text: str) -> float | None:
     after = [word for word in words[clock + 1 :] if word]
     year = before[2] if len(before) == 3 else ""
     if len(before) == 2 and after and len(after[-1]) == 4 and after[-1].isdecimal():
-        year = after.pop()  # asctime: the year comes last
+        year = after.pop()  # asctime: the year comes last, and the zone is UTC
         before = [before[1], before[0]]
+        after = after or ["GMT"]
     if len(year) not in {2, 4} or not (
         year.isascii() and year.isdecimal() and before[0].isascii() and before[0].isdecimal()
     ):
         return None
     month = _MONTHS.get(before[1][:3].lower())
-    offset = _offset("".join(after[:1]))
+    offset = _offset(after[0]) if after else None  # a time without a zone is anywhere within a day
     if month is None or offset is None:
         return None
     return _unix((_full_year(year), month, int(before[0][:2])), words[clock], offset)

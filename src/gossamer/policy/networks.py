@@ -157,10 +157,17 @@ def parse_as_lines(lines: Iterable[str], name: str) -> AsTable:
 
 def _plain_number(text: str) -> int | None:
     """Number of an address, past the cache: a table has each once. Plain integers are IPv4 (ip2asn-v4-u32)."""
-    if text.isascii() and text.isdecimal() and len(text) <= 10:
-        value = int(text)
-        return value if value < _V6_BASE else None
-    return number_of.__wrapped__(text)
+    parts = text.split(".")
+    if not text.isascii() or len(parts) != 4:
+        if text.isascii() and text.isdecimal() and len(text) <= 10:
+            return int(text) if int(text) < _V6_BASE else None
+        return number_of.__wrapped__(text)
+    number = 0
+    for part in parts:
+        if not part.isdecimal() or len(part) > 3 or int(part) > 255:
+            return None
+        number = number << 8 | int(part)
+    return number
 
 
 def lane_id(host: str, address: str, cdn: RangeSet) -> str:
