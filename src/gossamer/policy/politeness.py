@@ -20,6 +20,21 @@ from gossamer.model.limits import (
 )
 from gossamer.policy.dates import http_date
 
+__all__ = [
+    "GCRA_BURST",
+    "Chance",
+    "average",
+    "backoff_s",
+    "crawl_delay_refused",
+    "gap_s",
+    "gcra_ready_at",
+    "gcra_take",
+    "is_slow",
+    "resumed_next_allowed",
+    "retry_after_s",
+    "slow_estimate",
+]
+
 _AVERAGE_WEIGHT: Final = 0.2  # of a new sample: five fetches make a host's average follow a change
 _SLOW_RISE: Final = 0.495  # the ratio of rise and fall is that of the 99 % expectile (Newey and Powell 1987)
 _SLOW_FALL: Final = 0.005
