@@ -34,6 +34,7 @@ Link = tuple[str, bool]  # href as written, whether its rel says nofollow
 class Scan:
     """What one walk found."""
 
+    markup: str = ""  # the text that was parsed
     links: list[Link] = field(default_factory=list)
     metas: list[tuple[str, str]] = field(default_factory=list)  # (name, content), names lower-cased
     base: str | None = None  # href of the first base element that has one
@@ -56,9 +57,12 @@ def parse_html(text: str) -> LexborHTMLParser:
     return LexborHTMLParser(text)
 
 
-def scan(tree: LexborHTMLParser) -> Scan:
-    """Walk the document once. Linear in the number of elements, whatever their depth."""
-    found = Scan()
+def scan(tree: LexborHTMLParser, markup: str) -> Scan:
+    """Walk the document once. Linear in the number of elements, whatever their depth.
+
+    Args: the document, and the text it was parsed from.
+    """
+    found = Scan(markup)
     root = tree.root
     if root is None:
         return found
@@ -136,8 +140,20 @@ def _meta(node: LexborNode, found: Scan) -> None:
 def _base(node: LexborNode, found: Scan) -> None:
     if found.base is None:
         href = node.attributes.get("href")
-        if href is not None and not _in_noscript(node):
+        if href is not None and not _in_noscript(node) and not _fell_out_of_noscript(node, found.markup):
             found.base = href
+
+
+def _fell_out_of_noscript(node: LexborNode, markup: str) -> bool:
+    """Whether a base was written inside a noscript of the head, which ends at it for a parser that runs no scripts."""
+    before = node.prev
+    while before is not None and before.tag == "-text":
+        before = before.prev
+    if before is None or before.tag != "noscript":
+        return False
+    lower = markup.lower()
+    at = lower.find("<base")
+    return lower.rfind("<noscript", 0, at) > lower.rfind("</noscript", 0, at)
 
 
 def _in_noscript(node: LexborNode) -> bool:

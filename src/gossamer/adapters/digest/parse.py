@@ -54,7 +54,7 @@ def _html(
     encoding = charset.sniff(decoded.body, content_type)
     markup = charset.decode(decoded.body, encoding.name)
     tree = parse_html(markup)
-    found = scan(tree)
+    found = scan(tree, markup)
     found.links += stray_frames(markup)
     said = from_headers(_headers(job, "x-robots-tag"), rules.product)
     for name, content in found.metas:
