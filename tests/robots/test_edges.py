@@ -22,7 +22,7 @@ def test_verdict_names_line_rule_and_group() -> None:
     rules = parse(
         b"# hello\r\nUser-agent: *\r\nDisallow: /a\r\n\r\nuser-agent: GOSSAMER/2\r\nDISALLOW:/p*\r\n", "Gossamer"
     )
-    assert rules.decide("/private") == RobotsVerdict(allowed=False, line=6, rule="Disallow: /p*", agent="gossamer")
+    assert rules.decide("/private") == RobotsVerdict(allowed=False, line=6, rule="Disallow: /p*", agent="Gossamer")
     assert rules.decide("/a") == RobotsVerdict(allowed=True, agent="Gossamer")
     assert parse(b"User-agent: *\nDisallow: /a", "Gossamer").decide("/a").agent == "*"
     assert parse(b"User-agent: x\nDisallow: /a", "Gossamer").decide("/a") == RobotsVerdict(allowed=True)

@@ -59,8 +59,9 @@ class _Reader:
     is kept which Crawl-delay closes as well, so that each agent keeps its own delay.
     """
 
-    def __init__(self, product: bytes) -> None:
-        self.product = product
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.product = _product(agent)
         self.rules: dict[str, list[Rule]] = {_OTHERS: [], _OURS: []}
         self.delays: dict[str, float] = {}
         self.named = False
@@ -112,7 +113,7 @@ class _Reader:
         pattern, anchored = normal_pattern(_text(value))
         directory = _index_directory(pattern) if allowed else None
         for group in self._members:
-            agent = _OTHERS if group == _OTHERS else self.product.decode("ascii", "replace")
+            agent = _OTHERS if group == _OTHERS else self.agent
             verdict = RobotsVerdict(allowed=allowed, line=number, rule=written, agent=agent)
             self.rules[group].append(Rule(pattern, anchored, verdict))
             if directory is not None:
@@ -136,7 +137,7 @@ def parse(body: bytes, product: str) -> Rules:
     Takes the first 500 KiB; a line broken by that limit is ignored. Never raises. `product` may carry a version
     ("Gossamer/1.0"), which does not count. Sources: RFC 9309; google/robotstxt for what it leaves open.
     """
-    reader = _Reader(_product(product))
+    reader = _Reader(product)
     for number, line in enumerate(_lines(body), 1):
         reader.line(number, line)
     group, agent = (_OURS, product) if reader.named else (_OTHERS, _OTHERS if reader.others else "")
