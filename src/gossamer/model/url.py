@@ -47,17 +47,9 @@ class Url(msgspec.Struct, frozen=True, gc=False):
     site: str  # registered domain, or the name itself where there is none
 
 
-class _Origin(msgspec.Struct, frozen=True, gc=False):
-    """What all URLs of one scheme and authority share."""
-
-    wire: str  # "http://name:port"
-    canonical: str
-    surt: str  # "com,example:8080)"
-    suffix: str
-    scheme: Scheme
-    host: str
-    site: str
-
+# What all URLs of one scheme and authority share: the front of the wire form and of the canonical form ("" where it is
+# as serialised), the front of the SURT form, the end of the key, scheme, host, site. A tuple: it is unpacked per link.
+_Origin = tuple[str, str, str, str, Scheme, str, str]
 
 _origins: dict[str, _Origin] = {}  # "scheme://authority" as serialised -> what is derived from it; bounded
 
@@ -81,7 +73,11 @@ class Base:
             return Reason.URL_TOO_LONG
         if self._encoding and not text.isascii():
             text = encode_query_of(text, self._encoding)
-        url = _engine(text, self._base)
+        base = self._base
+        try:
+            url = _parse(text) if base is None else _parse(text, base)
+        except TypeError:
+            url = _engine(text, base)
         return Reason.URL_INVALID if url is None else _build(url.href)
 
 
@@ -142,17 +138,20 @@ def wire_parts(wire: str) -> tuple[Scheme, str, int, str]:
     return "http", _undotted(name), int(port or 80), target
 
 
+_parse: Final = upa_url.URL.parse
+
+
 def _engine(text: str, base: upa_url.URL | None) -> upa_url.URL | None:
     try:
-        return upa_url.URL.parse(text) if base is None else upa_url.URL.parse(text, base)
+        return _parse(text) if base is None else _parse(text, base)
     except TypeError:
         # The engine takes valid Unicode only; the standard reads a lone surrogate as U+FFFD (Infra, "scalar value").
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return upa_url.URL.parse(text) if base is None else upa_url.URL.parse(text, base)
+        return _parse(text) if base is None else _parse(text, base)
 
 
 def _build(href: str) -> Url | Reason:
-    """A Url from a serialisation. The hot path: about 2 µs where the origin is known and nothing needs stripping."""
+    """A Url from a serialisation. The hot path: where the origin is known and nothing to strip, one new string."""
     if "#" in href:
         href = href[: href.index("#")]
     slash = href.find("/", 8)  # after "https://" or "http://" and at least one character
@@ -163,26 +162,26 @@ def _build(href: str) -> Url | Reason:
         if isinstance(made, Reason):
             return made
         origin = made
+    wire_front, canonical_front, surt_front, suffix, scheme, host, site = origin
     tail = href[slash:]
-    if "%" in tail or ";" in tail or "(" in tail or "?" in tail:
-        path, mark, query = tail.partition("?")
-        canonical = canonical_path(path)
-        if mark and query:
-            query = canonical_query(query)
-            if query:
-                canonical += "?" + query
+    wire = wire_front + tail if wire_front else href
+    if "?" in tail or "%" in tail or ";" in tail or "(" in tail:
+        tail = _canonical_tail(tail)
+        canonical = (canonical_front or front) + tail
     else:
-        canonical = tail
-    surt = origin.surt + canonical
-    return Url(
-        origin.wire + tail,
-        origin.canonical + canonical,
-        surt + origin.suffix,
-        surt,
-        origin.scheme,
-        origin.host,
-        origin.site,
-    )
+        canonical = canonical_front + tail if canonical_front else href
+    surt = surt_front + tail
+    return Url(wire, canonical, surt + suffix, surt, scheme, host, site)
+
+
+def _canonical_tail(tail: str) -> str:
+    path, _, query = tail.partition("?")
+    path = canonical_path(path)
+    if query:
+        query = canonical_query(query)
+        if query:
+            return f"{path}?{query}"
+    return path
 
 
 def _origin(front: str) -> _Origin | Reason:
@@ -196,11 +195,17 @@ def _origin(front: str) -> _Origin | Reason:
         return Reason.URL_SCHEME
     authority = authority.rpartition("@")[2]
     wire_name = name_of(authority)
-    port = authority[len(wire_name) :]
     name = _undotted(wire_name)
-    host = name + port  # the serialisation has already dropped the scheme's own port
-    origin = _Origin(
-        f"{scheme}://{authority}", f"{scheme}://{host}", key_host_prefix(host), suffix, scheme, host, site_of(name)
+    host = name + authority[len(wire_name) :]  # the serialisation has already dropped the scheme's own port
+    wire_front, canonical_front = f"{scheme}://{authority}", f"{scheme}://{host}"
+    origin = (
+        "" if wire_front == front else wire_front,
+        "" if canonical_front == front else canonical_front,
+        key_host_prefix(host),
+        suffix,
+        scheme,
+        host,
+        site_of(name),
     )
     if len(_origins) >= HOST_CACHE_MAX:
         _origins.clear()

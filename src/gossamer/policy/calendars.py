@@ -14,7 +14,7 @@ CALENDAR_FIRST_YEAR: Final = 1500  # newspapers of long ago are leafed through b
 DATE_AHEAD_YEARS: Final = 5  # a full date where nothing else says calendar
 YEAR_AHEAD_YEARS: Final = 100  # a year alone: projections reach that far
 
-_EVENT_WORDS: Final = frozenset({
+EVENT_WORDS: Final = frozenset({
     "agenda", "day", "event", "events", "evenements", "eventos", "month", "schedule", "tribe-events", "veranstaltungen",
     "week", "year",
 })  # fmt: skip
@@ -40,7 +40,7 @@ def walks_calendar(path: str, segments: list[str], pairs: list[str], year_now: i
         year_now: the present year.
     """
     calendar = _says_calendar(path)
-    eventful = calendar or not _EVENT_WORDS.isdisjoint(segments)
+    eventful = calendar or not EVENT_WORDS.isdisjoint(segments)
     first = CALENDAR_FIRST_YEAR if calendar else 0
     if eventful and any(not first <= year <= year_now + CALENDAR_AHEAD_YEARS for year in _path_years(segments)):
         return True

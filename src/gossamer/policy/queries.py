@@ -20,7 +20,7 @@ _UNQUOTES_MAX: Final = 3
 _SESSION_NAMES: Final = frozenset({
     "_token", "_wpnonce", "authenticity_token", "nonce", "s", "ticket", "token",
 })  # fmt: skip
-_SESSION_SEGMENTS: Final = frozenset({"s", "sess", "session", "sessionid", "sid"})
+SESSION_SEGMENTS: Final = frozenset({"s", "sess", "session", "sessionid", "sid"})
 _NOT_FACETS: Final = frozenset({
     "action", "do", "hl", "id", "lang", "language", "limit", "limitstart", "locale", "module", "offset", "option", "p",
     "page", "paged", "per_page", "q", "query", "search", "start", "task", "view",
@@ -95,12 +95,12 @@ def carries_session(path: str, segments: list[str], pairs: list[str]) -> bool:
         name, _, value = pair.partition("=")
         if len(value) >= TOKEN_MIN_CHARS and _names_session(name.lower()) and _is_token(value):
             return True
-    if ";" not in path and _SESSION_SEGMENTS.isdisjoint(segments):
+    if ";" not in path and SESSION_SEGMENTS.isdisjoint(segments):
         return False
     before = ""
     for segment in segments:
         if len(segment) >= TOKEN_MIN_CHARS:
-            if before in _SESSION_SEGMENTS and _is_token(segment):
+            if before in SESSION_SEGMENTS and _is_token(segment):
                 return True
             for parameter in segment.split(";")[1:]:
                 name, _, value = parameter.partition("=")

@@ -11,8 +11,8 @@ from typing import Final
 from gossamer.model.limits import SEED_URL_MAX_BYTES, URL_MAX_BYTES
 from gossamer.model.reason import Reason
 from gossamer.model.url import Url, name_of
-from gossamer.policy.calendars import walks_calendar
-from gossamer.policy.queries import carries_session, has_many_facets, query_grows
+from gossamer.policy.calendars import EVENT_WORDS, walks_calendar
+from gossamer.policy.queries import SESSION_SEGMENTS, carries_session, has_many_facets, query_grows
 from gossamer.policy.shapes import judge_duplicates, judge_shape, shape_of
 
 __all__ = ["judge_duplicates", "judge_shape", "shape_of", "static_trap"]
@@ -23,6 +23,8 @@ PERIOD_MAX: Final = 8  # segments in a run that repeats
 OCCURRENCES_MAX: Final = 4  # of one segment anywhere in a path
 OWN_NAME_MAX: Final = 1  # of the host's own name as a segment: more come of href="www.example.com/..."
 EMPTY_SEGMENTS_MAX: Final = 3  # "//" inside a path
+
+_WORDS: Final = EVENT_WORDS | SESSION_SEGMENTS
 
 
 def static_trap(
@@ -55,6 +57,9 @@ def static_trap(
     if len(set(segments)) != len(segments) and repeats_segments(segments, name_of(url.host)):
         return Reason.TRAP_REPEATED_SEGMENTS
     pairs = query.split("&") if query else []
+    # Nearly every link stops here: no query, and none of the words that the other guards look for.
+    if not pairs and ";" not in lowered and "alend" not in lowered and _WORDS.isdisjoint(segments):
+        return None
     if pairs and query_grows(url, path, query, pairs, via):
         return Reason.TRAP_GROWING_QUERY
     if walks_calendar(lowered, segments, pairs, year_now):

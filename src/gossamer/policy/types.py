@@ -70,7 +70,10 @@ def unwanted_type_of(url: Url) -> str | None:
     Nothing is promised by a query, a dot file, what follows a script, a domain name as a page's name (`.com` and `.au`
     are left out of the table), or a wiki's page about a file (`File:Photo.jpg`).
     """
-    path, _, query = url.canonical.partition("?")
+    canonical = url.canonical
+    if "?" not in canonical and ";" not in canonical and canonical[canonical.rfind(".") + 1 :].lower() not in _TYPE_OF:
+        return None  # nearly every link: what follows the last dot is no extension of the table
+    path, _, query = canonical.partition("?")
     slash = path.rfind("/")
     stem, _, extension = path[slash + 1 :].partition(";")[0].rpartition(".")
     extension = extension.lower()
