@@ -54,7 +54,8 @@ def static_trap(
     path = path[path.find("/", 8) :]  # from the slash after the host
     lowered = path.lower()
     segments = lowered[1:].split("/")
-    if len(set(segments)) != len(segments) and repeats_segments(segments, name_of(url.host)):
+    surplus = len(segments) - len(set(segments))  # every repetition shows here; one copy matters only of the host's name
+    if surplus and (surplus > 1 or name_of(url.host) in segments) and repeats_segments(segments, name_of(url.host)):
         return Reason.TRAP_REPEATED_SEGMENTS
     pairs = query.split("&") if query else []
     # Nearly every link stops here: no query, and none of the words that the other guards look for.
