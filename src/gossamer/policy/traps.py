@@ -54,7 +54,7 @@ def static_trap(
     path = path[path.find("/", 8) :]  # from the slash after the host
     lowered = path.lower()
     segments = lowered[1:].split("/")
-    surplus = len(segments) - len(set(segments))  # every repetition shows here; one copy matters only of the host's name
+    surplus = len(segments) - len(set(segments))  # one copy matters only of the host's own name
     if surplus and (surplus > 1 or name_of(url.host) in segments) and repeats_segments(segments, name_of(url.host)):
         return Reason.TRAP_REPEATED_SEGMENTS
     pairs = query.split("&") if query else []
