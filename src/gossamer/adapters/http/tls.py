@@ -69,24 +69,25 @@ class Tls:
     def decrypt(self, received: bytes) -> bytes:
         """Plain bytes of what was received. Raises ssl.SSLError."""
         self._incoming.write(received)
+        plain = self._read()
+        if not self._incoming.pending and not self._object.pending():
+            return plain
+        parts = [plain]
+        while piece := self._read():
+            parts.append(piece)
+        return b"".join(parts)
+
+    def _read(self) -> bytes:
+        """Plain bytes that are there; none when more must come first, or nothing will."""
         try:
             plain = self._object.read(_READ_BYTES)
         except ssl.SSLWantReadError:
             return b""
         except ssl.SSLZeroReturnError:
+            plain = b""
+        if not plain:  # a close alert; the library tells it in either way
             self.closed = True
-            return b""
-        if not self._incoming.pending and not self._object.pending():
-            return plain
-        parts = [plain]
-        try:
-            while piece := self._object.read(_READ_BYTES):
-                parts.append(piece)
-        except ssl.SSLWantReadError:
-            pass
-        except ssl.SSLZeroReturnError:
-            self.closed = True
-        return b"".join(parts)
+        return plain
 
     def encrypt(self, plain: bytes) -> bytes:
         """Bytes for the wire."""
