@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.warc import DATE, HEAD, archive, make_job, make_writer
+from warcio.statusandheaders import StatusAndHeadersParser
 
 from gossamer.adapters.warc import members, parse
 from gossamer.adapters.warc.check import iterate_segment, iterate_segments
@@ -18,6 +20,7 @@ from gossamer.adapters.warc.reader import Reader, capture_of
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Original, Pointer
 from gossamer.ports.archive import ArchiveReader
+from tests.support.warc import DATE, HEAD, archive, make_job, make_writer
 
 
 def test_a_capture_is_what_was_written_open_or_finished(tmp_path: Path) -> None:
@@ -190,6 +193,33 @@ def test_hostile_records_raise_archive_errors_only(data: bytes) -> None:
             continue
     with pytest.raises(ArchiveError):
         members.unpack(data)
+
+
+@given(
+    st.binary(max_size=90)
+    | st.lists(st.sampled_from([b"\n", b"\r", b" ", b"\x1c", b"a", b"\x85", b"\xe3\x80\x80", b"\xa0"])).map(b"".join)
+)
+def test_the_body_is_where_readers_that_go_line_by_line_find_it(data: bytes) -> None:
+    offset = 0
+    for line in BytesIO(data):
+        offset += len(line)
+        if line.endswith(b"\n") and not StatusAndHeadersParser.decode_header(line).strip():
+            break
+    else:
+        offset = len(data)
+    assert parse.body_offset(data) == offset
+
+
+@given(st.binary(max_size=3_000), st.integers(0, 3_000))
+def test_members_hold_what_was_put_in_wherever_storing_starts(data: bytes, coded_from: int) -> None:
+    record = data * 60
+    packed = members.pack(record, min(coded_from, len(record)))
+    assert members.unpack(packed) == gzip.decompress(packed) == record
+
+
+@given(st.binary(max_size=40))
+def test_sha1_is_base32_of_the_digest(data: bytes) -> None:
+    assert sha1(data) == "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 @given(st.binary(max_size=200))

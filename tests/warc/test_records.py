@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.warc import DATE, HEAD, REQUEST, archive, by_warcio, fastwarc_types, make_job, warcio_check
 
 from gossamer.adapters.warc import parse, records
 from gossamer.adapters.warc.parse import sha1
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Job, Original, Pointer
+from tests.support.warc import DATE, HEAD, REQUEST, archive, by_warcio, fastwarc_types, make_job, warcio_check
 
 CHUNKED_HEAD = HEAD[:-2] + b"Transfer-Encoding: chunked\r\n\r\n"
 FIRST = Original(
@@ -128,7 +128,12 @@ def test_every_file_starts_with_warcinfo(tmp_path: Path) -> None:
     info = by_warcio(path)[0]
     assert info.rec_type == "warcinfo"
     assert headers_of(info)["warc-filename"] == path.name
-    for field in (b"software: ", b"format: WARC File Format 1.1", b"http-header-user-agent: Gossamer/", b"robots: obey"):
+    for field in (
+        b"software: ",
+        b"format: WARC File Format 1.1",
+        b"http-header-user-agent: Gossamer/",
+        b"robots: obey",
+    ):
         assert field in info.body
 
 

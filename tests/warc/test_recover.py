@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.warc import PREFIX, archive, by_warcio, make_job, make_writer, warcio_check
 
 from gossamer.adapters.warc import members, recover
 from gossamer.adapters.warc.check import iterate_segments
 from gossamer.adapters.warc.reader import Reader
 from gossamer.model.errors import ArchiveError
+from tests.support.warc import PREFIX, archive, by_warcio, make_job, make_writer, warcio_check
 
 NAME = f"{PREFIX}-00000.warc.gz"
 

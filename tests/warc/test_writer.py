@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.warc import PREFIX, archive, by_warcio, make_job, make_writer, warcio_check
 
 from gossamer.adapters.warc import writer as writer_module
 from gossamer.adapters.warc.check import iterate_segments
 from gossamer.adapters.warc.reader import Reader
 from gossamer.model.errors import ArchiveError, DiskFullError
 from gossamer.model.page import Pointer
+from tests.support.warc import PREFIX, archive, by_warcio, make_job, make_writer, warcio_check
 
 
 @contextmanager

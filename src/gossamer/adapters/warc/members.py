@@ -6,16 +6,20 @@ Not here: what a record says (`parse`, `records`).
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from isal import igzip_lib
+from isal import igzip_lib, isal_zlib
 
 from gossamer.model.errors import ArchiveError
 from gossamer.model.limits import KIB, WARC_RECORD_MAX_BYTES
 
 _Damaged: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub calls the class an instance
 _LEVEL = 1  # docs/decisions/warc-writer.md has the figures
+_GZIP_HEADER = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # no name, no date, no system
+_STORED_BLOCK_BYTES = 0xFFFF
+_STORED_MIN_BYTES = KIB
 _FIRST_READ_BYTES = 16 * KIB  # most members are smaller: read little ahead of them
 _READ_BYTES = 256 * KIB
 
@@ -28,9 +32,25 @@ class Member(NamedTuple):
     data: bytes
 
 
-def pack(record: bytes) -> bytes:
-    """`record` as one gzip member (RFC 1952)."""
-    return igzip_lib.compress(record, _LEVEL, igzip_lib.COMP_GZIP)
+def pack(record: bytes, coded_from: int | None = None) -> bytes:
+    """`record` as one gzip member (RFC 1952). From `coded_from` on, its bytes are compressed already: they are stored
+    (RFC 1951, section 3.2.4), which takes a fifth of the time and no more room.
+    """
+    if coded_from is None or len(record) - coded_from < _STORED_MIN_BYTES:
+        return igzip_lib.compress(record, _LEVEL, igzip_lib.COMP_GZIP)
+    compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+    parts: list[bytes | memoryview] = [
+        _GZIP_HEADER,
+        compressor.compress(record[:coded_from]),
+        compressor.flush(isal_zlib.Z_FULL_FLUSH),  # ends on a byte
+    ]
+    view = memoryview(record)
+    for position in range(coded_from, len(record), _STORED_BLOCK_BYTES):
+        piece = view[position : position + _STORED_BLOCK_BYTES]
+        is_last = position + len(piece) == len(record)
+        parts += [struct.pack("<BHH", is_last, len(piece), len(piece) ^ 0xFFFF), piece]
+    parts.append(struct.pack("<II", isal_zlib.crc32(record), len(record) & 0xFFFFFFFF))
+    return b"".join(parts)
 
 
 def unpack(member: bytes, max_bytes: int = WARC_RECORD_MAX_BYTES) -> bytes:

@@ -22,6 +22,11 @@ _SIZE_DIGITS_MAX = 15
 _ALGORITHMS = {"sha1": 20, "sha-1": 20, "sha256": 32, "sha-256": 32, "sha512": 64, "sha-512": 64, "md5": 16}
 # One fixed shape without repetition of anything but digits: linear.
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
+# Two characters of base32 for ten bits: the 160 bits of SHA-1 in half the time of the general function.
+_BASE32 = [one + two for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for two in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"]
+_SHIFTS = range(150, -1, -10)
+# White space in ASCII as Unicode has it; the class holds no LF, so each run is looked at once: linear.
+_BLANK_LINE = re.compile(rb"\n[\t\x0b\x0c\r\x1c-\x1f ]*\n")
 _HEX = re.compile(rb"[0-9A-Fa-f]+", re.ASCII)
 
 
@@ -105,15 +110,17 @@ def body_offset(block: bytes) -> int:
     """Where the body starts in an HTTP message, as readers that go line by line see it: after the first line
     of nothing but white space (lines end with LF; RFC 9112 section 2.2). The block's length when there is none.
     """
+    found = _BLANK_LINE.search(block)
+    end = found.end() if found else len(block)
+    if block[:1] > b" " and block[:end].isascii():
+        return end
     position = 0
-    while True:
-        end = block.find(b"\n", position)
-        if end < 0:
-            return len(block)
+    while (end := block.find(b"\n", position)) >= 0:
         line = block[position : end + 1]
         position = end + 1
         if is_blank(line):
             return position
+    return len(block)
 
 
 def is_blank(line: bytes) -> bool:
@@ -147,9 +154,9 @@ def http_head(head: bytes) -> tuple[int, str, Fields]:
 
 
 def is_chunked(fields: Fields) -> bool:
-    """Whether the last transfer coding named is chunked (RFC 9112, section 6.1)."""
+    """Whether a transfer coding named is chunked (RFC 9112, section 6.1); it may be followed by what is none."""
     codings = [value for name, value in fields if name == "transfer-encoding"]
-    return bool(codings) and codings[-1].rpartition(",")[2].strip().lower() == "chunked"
+    return "chunked" in [coding.strip().lower() for value in codings for coding in value.split(",")]
 
 
 def dechunk(framed: bytes) -> bytes:
@@ -177,7 +184,8 @@ def _line(data: bytes, start: int) -> tuple[bytes, int]:
 
 def sha1(data: bytes) -> str:
     """The digest of `data` as WARC fields carry it: "sha1:" and 32 characters of base32."""
-    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+    number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
+    return "sha1:" + "".join([_BASE32[number >> shift & 0x3FF] for shift in _SHIFTS])
 
 
 def digest_matches(declared: str, data: bytes) -> bool | None:

@@ -89,8 +89,8 @@ def capture_of(record: parse.Record) -> Capture:
     if not digest and (entity := record.get(ENTITY_DIGEST.lower())):
         # Under this name stands the digest of what the fetch took for the entity: whichever reading has it is right.
         digest = entity
-        if parse.digest_matches(entity, payload) is False and parse.digest_matches(entity, body):
-            payload = body
+        readings = (payload, body, parse.dechunk(body))
+        payload = next((reading for reading in readings if parse.digest_matches(entity, reading)), payload)
     return Capture(
         record_type=kind,
         warc_headers=record.fields,

@@ -24,6 +24,7 @@ PROFILE_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modif
 EMPTY_DIGEST = sha1(b"")
 ENTITY_DIGEST = "X-Entity-Digest"  # stands in for WARC-Payload-Digest where `block.is_plain` says so
 
+_END = b"\r\n\r\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PROTOCOLS = {"http/0.9", "http/1.0", "http/1.1"}
 _TLS = {
@@ -48,6 +49,7 @@ class Built(NamedTuple):
 
     kind: str  # WARC-Type
     data: bytes
+    coded_from: int | None = None  # from this byte on, a compressed entity
 
 
 def uri(url: str) -> str:
@@ -156,7 +158,9 @@ def _main(job: Job, head: bytes, record_id: str, fields: list[tuple[str, str]]) 
     # The entity's digest goes with every response; under its standard name where all readers agree on the entity.
     name = "WARC-Payload-Digest" if block.is_plain(job, head) else ENTITY_DIGEST
     fields.append((name, one_line(job.payload_digest) or sha1(job.payload)))
-    return _record("response", record_id, fields, message, head + (job.payload if job.framed is None else job.framed))
+    body = job.payload if job.framed is None else job.framed
+    built = _record("response", record_id, fields, message, head + body)
+    return built._replace(coded_from=len(built.data) - len(_END) - len(body)) if job.content_encoding else built
 
 
 def _connection(job: Job) -> list[tuple[str, str]]:
@@ -192,4 +196,4 @@ def _record(kind: str, record_id: str, fields: list[tuple[str, str]], media_type
     lines += [f"{name}: {value}\r\n" for name, value in fields]
     lines.append(f"WARC-Block-Digest: {sha1(block_bytes)}\r\n")
     lines.append(f"Content-Type: {media_type}\r\nContent-Length: {len(block_bytes)}\r\n\r\n")
-    return Built(kind, b"".join(("".join(lines).encode("utf-8", "replace"), block_bytes, b"\r\n\r\n")))
+    return Built(kind, b"".join(("".join(lines).encode("utf-8", "replace"), block_bytes, _END)))
