@@ -179,6 +179,7 @@ def event(**changes: object) -> FetchEvent:
         key="com,example)/a%20b",
         host="example.com",
         site="example.com",
+        kind=Kind.PAGE,
         started=START + 1.25,
         status=200,
         media_type="text/html",
@@ -212,7 +213,9 @@ def explanation(*, hostile: bool = False) -> Explanation:
         mark="ok",
         known=True,
         steps=(
-            Step("canonical form", "ok", "https://example.com/a", (("removed", "utm_source"), ("key", "com,example)/a"))),
+            Step(
+                "canonical form", "ok", "https://example.com/a", (("removed", "utm_source"), ("key", "com,example)/a"))
+            ),
             Step("scope", "ok", "in the site of the seed https://example.com/"),
             Step("traps", "ok", "depth 2 of 16, no guard fires"),
             Step("robots.txt", "ok", text, (("rule", "Allow: /a"),)),
@@ -221,7 +224,15 @@ def explanation(*, hostile: bool = False) -> Explanation:
             Step("type", "no", text),
         ),
         visits=(
-            Visit(time=START + 86_400, status=304, revisit=True, digest="sha1:AAA", segment="b.warc.gz", offset=9, length=7),
+            Visit(
+                time=START + 86_400,
+                status=304,
+                revisit=True,
+                digest="sha1:AAA",
+                segment="b.warc.gz",
+                offset=9,
+                length=7,
+            ),
             Visit(time=START, status=200, media_type="text/html", bytes=4_000, digest="sha1:AAA", segment="a.warc.gz"),
         ),
     )

@@ -22,7 +22,7 @@ class FetchEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str
     host: str
     site: str = ""
-    kind: Kind = Kind.PAGE
+    kind: Kind
     started: float = 0.0  # unix seconds when the request was sent; 0: nothing was sent
     status: int = 0  # HTTP status; 0: no response
     failure: str = ""  # page.Failure

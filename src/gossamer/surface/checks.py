@@ -8,6 +8,7 @@ from typing import Final
 
 from gossamer.model import url as urls
 from gossamer.model.url import Url
+from gossamer.policy.scope import check_pattern, check_surt
 
 TEXT_MAX_CHARS: Final = 2_000
 PRODUCT_MAX_CHARS: Final = 64
@@ -63,18 +64,12 @@ def contact(text: str) -> None:
 
 def pattern(text: str) -> None:
     """A glob on the canonical URL, in which only * is special."""
-    if not text.isascii() or " " in text:
-        raise ValueError("canonical URLs are ASCII without spaces: write other characters percent-encoded")
-    if "://" not in text and not text.startswith("*"):
-        raise ValueError('it matches the whole URL, so it starts with a scheme or with *, as in "*/private/*"')
+    _refuse(check_pattern(text))
 
 
 def surt(text: str) -> None:
     """A SURT prefix."""
-    if not text.isascii() or " " in text or "://" in text:
-        raise ValueError('a SURT prefix looks like "org,example," or "org,example)/path"')
-    if text != text.lower() and ")" not in text:
-        raise ValueError("host names in SURT form are lower case")
+    _refuse(check_surt(text))
 
 
 def network(text: str) -> None:
@@ -135,6 +130,11 @@ def existing_file(text: str) -> None:
             return
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}") from error
+
+
+def _refuse(fault: str | None) -> None:
+    if fault is not None:
+        raise ValueError(fault)
 
 
 def is_host(text: str) -> bool:

@@ -11,8 +11,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -38,6 +36,7 @@ from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
 from gossamer.surface.seeds import check_seeds, complete, read_seed_file
 from gossamer.surface.statusfile import StatusFile
 from gossamer.surface.terminal import escape
+from gossamer.version import VERSION
 
 app = typer.Typer(
     name="gossamer",
@@ -60,7 +59,7 @@ def _root(
     *, version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False
 ) -> None:
     if version:
-        typer.echo(f"gossamer {version_text()}")
+        typer.echo(f"gossamer {VERSION}")
         raise typer.Exit(EXIT_OK)
 
 
@@ -189,18 +188,10 @@ def _run(engine: Engine, config: Config, *, plain: bool, quiet: bool) -> tuple[i
     return code, views.last
 
 
-def version_text() -> str:
-    """The installed version."""
-    try:
-        return package_version("gossamer")
-    except PackageNotFoundError:
-        return "unknown (not installed)"
-
-
 @app.command()
 def version() -> None:
     """Print the version."""
-    typer.echo(f"gossamer {version_text()}")
+    typer.echo(f"gossamer {VERSION}")
 
 
 def run(arguments: Sequence[str], engine: Engine | None = None) -> int:

@@ -13,11 +13,10 @@ import threading
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.event import FetchEvent
 from gossamer.model.limits import MIB
+from gossamer.surface.jsontext import encode
 
 CURRENT: Final = "crawl.jsonl"
 ROTATE_BYTES: Final = 256 * MIB
@@ -25,8 +24,6 @@ FILES_MAX: Final = 1_000  # rotated files kept; the oldest are deleted
 BUFFER_BYTES: Final = 64 * 1024
 _COPY_BYTES: Final = 1 * MIB
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-_encoder: Final = msgspec.json.Encoder()
 
 
 class CrawlLog:
@@ -46,7 +43,7 @@ class CrawlLog:
         self.deleted_files = 0
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            for leftover in directory.glob("crawl-*.part"):
+            for leftover in (*directory.glob("crawl-*.part"), *_compressed_already(directory)):
                 leftover.unlink()
             self._fd, self._size = self._open()
         except OSError as error:
@@ -55,7 +52,7 @@ class CrawlLog:
 
     def append(self, event: FetchEvent) -> None:
         """Add one event to the buffer, which is written when it is full or flushed. Raises DiskFullError."""
-        self._buffer += _encoder.encode(event)
+        self._buffer += encode(event)
         self._buffer += b"\n"
         if len(self._buffer) >= BUFFER_BYTES:
             self.flush()
@@ -132,6 +129,12 @@ def rotated(directory: Path) -> list[tuple[int, Path]]:
         if dot and number.isdigit() and rest in {"jsonl", "jsonl.gz"}:
             found[int(number)] = path  # when both are there, the compressed one is whole and sorts last
     return sorted(found.items())
+
+
+def _compressed_already(directory: Path) -> list[Path]:
+    """Plain files whose compressed form is whole: a crash came between the two steps."""
+    squeezed = [path.with_suffix("") for _, path in rotated(directory) if path.suffix == ".gz"]
+    return [path for path in squeezed if path.exists()]
 
 
 def _whole_bytes(fd: int, size: int) -> int:

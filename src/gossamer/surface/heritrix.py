@@ -45,6 +45,7 @@ _REASONS: Final[dict[str, int]] = {
     Reason.REDIRECT_LIMIT: -4001,
     Reason.REDIRECT_LOOP: -4001,
     Reason.HOST_PENDING_FULL: -5003,
+    Reason.PAGE_LINKS: -5003,
     Reason.SITE_BUDGET: -5003,
     Reason.PAGE_BUDGET: -5003,
     Reason.ADDRESS_FORBIDDEN: -5001,

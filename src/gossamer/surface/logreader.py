@@ -61,9 +61,10 @@ def _open_all(directory: Path) -> tuple[BinaryIO | None, list[Path]]:
 
 def _is_current(file: BinaryIO | None, path: Path) -> bool:
     try:
-        return file is not None and os.fstat(file.fileno()).st_ino == path.stat().st_ino
+        inode = path.stat().st_ino
     except FileNotFoundError:
         return file is None
+    return file is not None and os.fstat(file.fileno()).st_ino == inode
 
 
 def _open_rotated(path: Path) -> Iterator[BinaryIO]:

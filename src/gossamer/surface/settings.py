@@ -223,7 +223,8 @@ def _seeds_of(table: Mapping[str, object], where: str, path: Path | None) -> tup
         if name and path is not None and isinstance(name, str):
             found = (*found, *check_seeds(read_seed_file(path.parent / name)))
     except UsageError as error:
-        raise ConfigError(str(error)) from error
+        text = str(error)
+        raise ConfigError(text if text.startswith(where) else f"{where}: {text}") from error
     return tuple(dict.fromkeys(found))
 
 

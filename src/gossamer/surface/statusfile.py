@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from gossamer.model.view import Snapshot
+from gossamer.surface.jsontext import encode
 
 FILE_NAME: Final = "status.json"
 EVERY_S: Final = 2.0
@@ -36,7 +37,7 @@ class StatusFile:
         self._written_s, self._state = now_s, snapshot.state
         temporary = self._path.with_name(FILE_NAME + ".new")
         try:
-            temporary.write_bytes(msgspec.json.encode(snapshot))
+            temporary.write_bytes(encode(snapshot))
             temporary.replace(self._path)
         except OSError:
             return
