@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from gossamer.adapters.digest import charset, media, prescan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.adapters.digest import charset, media, prescan
 from tests.digest.helpers import as_bytes, cases
 
 CASES = cases("html/encoding.jsonl")
@@ -104,7 +104,8 @@ NAMED = [case for case in CASES if case["kind"] in {"responsetype.from_filename"
 
 def test_a_document_is_html_by_its_type_or_its_first_bytes() -> None:
     """Of 35 cases on document types 15 are about header and body. Names (of 20: files, URLs, dispositions, and header
-    sets that rest on them) are never asked."""
+    sets that rest on them) are never asked.
+    """
     assert len(TYPED) == 15
     for case in TYPED:
         content_type, body = "", b""

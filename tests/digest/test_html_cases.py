@@ -6,12 +6,12 @@ import base64
 from typing import Any
 
 import pytest
+
 from gossamer.adapters.digest import charset
 from gossamer.adapters.digest.html import parse_html, scan
 from gossamer.adapters.digest.links import resolve_base
 from gossamer.model.page import Digest
 from gossamer.model.url import Url, serialize
-
 from tests.digest.helpers import as_bytes, cases, digest, links
 
 LINKS = cases("html/links.jsonl")
@@ -117,7 +117,9 @@ def test_base_url(case: dict[str, Any]) -> None:
         html = as_bytes(case["html"]).decode("latin-1" if label else "utf-8")
     else:
         html = case["html"]
-    found = resolve_base(scan(parse_html(html), html).base, document, charset.resolve_label(label or "utf-8") or "utf-8")
+    found = resolve_base(
+        scan(parse_html(html), html).base, document, charset.resolve_label(label or "utf-8") or "utf-8"
+    )
     here = found.parse(".") if case["expected_base"].endswith("/") else found.parse("")
     if not case["expected_base"]:
         assert not isinstance(here, Url)

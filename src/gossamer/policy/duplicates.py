@@ -23,6 +23,7 @@ SKETCH_ITEM_BYTES: Final = 4
 LENGTH_RATIO_MIN: Final = 0.8  # shorter over longer text
 SIMILARITY_MIN: Final = 0.75  # estimated Jaccard similarity of the shingle sets
 SIMILARITY_SAME_TITLE_MIN: Final = 0.6  # ... when both pages carry the same title
+SIMILARITY_OTHER_NUMBER_MIN: Final = 0.9  # ... when only numbers in the titles differ: a version, or another item
 
 
 def _block_layout() -> tuple[tuple[int, int], ...]:
@@ -35,6 +36,9 @@ def _block_layout() -> tuple[tuple[int, int], ...]:
 
 
 _LAYOUT: Final = _block_layout()
+_SEPARATORS: Final = dict.fromkeys((*range(48), *range(58, 65), *range(91, 97), *range(123, 192)), " ") | dict.fromkeys(
+    range(8208, 8256), " "
+)
 _CHOICES: Final = tuple(combinations(range(len(BLOCK_BITS)), BLOCKS_PER_KEY))
 
 
@@ -107,14 +111,30 @@ def confirm(a_chars: int, a_sketch: bytes, b_chars: int, b_sketch: bytes, titles
     """The second signal: whether two pages whose simhashes are near really say the same.
 
     Args: text lengths in characters and MinHash sketches of both pages; their titles, where known ("" is unknown).
-    Both the lengths and the estimated similarity must agree; an equal title lowers the similarity asked for, never to
-    nothing, because pages of one template share titles as well.
+    Lengths and estimated similarity must agree. Titles must not contradict each other: two items of a catalogue may
+    share all but their name, so when each title has a word that the other lacks, the pages are two. An equal title
+    lowers the similarity asked for, never to nothing, because pages of one template share titles as well.
     """
     longer = max(a_chars, b_chars)
     if longer <= 0 or min(a_chars, b_chars) < LENGTH_RATIO_MIN * longer:
         return False
-    same_title = bool(titles[0]) and titles[0] == titles[1]
-    return similarity(a_sketch, b_sketch) >= (SIMILARITY_SAME_TITLE_MIN if same_title else SIMILARITY_MIN)
+    needed = _similarity_needed(*titles)
+    return needed is not None and similarity(a_sketch, b_sketch) >= needed
+
+
+def _similarity_needed(a: str, b: str) -> float | None:
+    """The similarity that two pages of these titles must have; None when no similarity would do."""
+    if not a or not b:
+        return SIMILARITY_MIN
+    left, right = set(a.lower().translate(_SEPARATORS).split()), set(b.lower().translate(_SEPARATORS).split())
+    if left == right:
+        return SIMILARITY_SAME_TITLE_MIN
+    only_left, only_right = left - right, right - left
+    if not only_left or not only_right:
+        return SIMILARITY_MIN  # one title is the other with something added: a site's name, "print view"
+    if any(word.isalpha() for word in only_left | only_right):
+        return None
+    return SIMILARITY_OTHER_NUMBER_MIN
 
 
 def same_page(a: Fingerprint, b: Fingerprint) -> bool:
