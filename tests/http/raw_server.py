@@ -161,3 +161,10 @@ def get(data: bytes, **changes: Any) -> Outcome:
     """What a fetch makes of bytes that a server sends before it closes."""
     outcome: Outcome = uvloop.run(fetch_once(answer(data), **changes))
     return outcome
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something the event loop brings about has come true."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.001)

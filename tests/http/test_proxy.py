@@ -157,7 +157,9 @@ def test_proxy_that_is_not_there() -> None:
     assert "ECONNREFUSED" in outcome.failure_detail
 
 
-@pytest.mark.parametrize("text", ["ftp://a:1", "http://", "a:80", "http://a:99999", "http://a/path", "socks5://" + "u" * 300 + ":p@a"])
+@pytest.mark.parametrize(
+    "text", ["ftp://a:1", "http://", "a:80", "http://a:99999", "http://a/path", "socks5://" + "u" * 300 + ":p@a"]
+)
 def test_bad_proxy_is_named(text: str) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.proxy"):
         parse_proxy(text)

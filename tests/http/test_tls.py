@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import ssl
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
     names = "DNS:host.example,DNS:under_score.example,DNS:other.example,IP:127.0.0.1"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=host.example -keyout key.pem -out cert.pem"
-    subprocess.run([*command.split(), "-addext", f"subjectAltName={names}"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [*command.split(), "-addext", f"subjectAltName={names}"], cwd=folder, check=True, capture_output=True
+    )
     pair = folder / "pair.pem"
     pair.write_bytes((folder / "key.pem").read_bytes() + (folder / "cert.pem").read_bytes())
     return pair
@@ -50,7 +53,8 @@ def old_context(certificate: Path) -> ssl.SSLContext:
     """A server that has only TLS 1.0 and a cipher of its time."""
     context = server_context(certificate)
     context.set_ciphers("AES128-SHA:@SECLEVEL=0")
-    with pytest.warns(DeprecationWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version = ssl.TLSVersion.TLSv1
         context.maximum_version = ssl.TLSVersion.TLSv1
     return context
@@ -175,7 +179,9 @@ def test_sessions_are_resumed_on_new_connections(certificate: Path) -> None:
     assert resumed == [False, True, True]
 
 
-@pytest.mark.parametrize("speech", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP here", b"\x15\x03\x01\x00\x02\x02\x28"])
+@pytest.mark.parametrize(
+    "speech", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP here", b"\x15\x03\x01\x00\x02\x02\x28"]
+)
 def test_server_that_speaks_no_tls(speech: bytes) -> None:
     async def handle(peer: Peer) -> None:
         await peer.reader.read(100)

@@ -2,7 +2,8 @@
 
 A name that does not resolve is the host's affair; a resolver that does not answer is ours, and the two must not be
 confused: when a query times out or is refused, the root is asked. A nameserver that answers that is alive, so the fault
-lies with the name. Reading hosts files is in `adapters.hosts`; whether an address may be fetched is `policy.guard`.
+lies with the name. c-ares keeps a cache of its own, for the TTL and at most an hour; the one here holds clamped times.
+Reading hosts files is in `adapters.hosts`; whether an address may be fetched is `policy.guard`.
 """
 
 from __future__ import annotations
