@@ -71,7 +71,7 @@ def get(
 
 
 def parse_time(text: str) -> float:
-    """Unix seconds of a time in UTC: ISO 8601 or 14 digits; a date means its end. Raises UsageError."""
+    """Unix seconds of a time in UTC: ISO 8601 or 14 digits; a date means its last second. Raises UsageError."""
     try:
         if text.isascii() and text.isdigit() and len(text) == 14:
             return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
@@ -80,7 +80,7 @@ def parse_time(text: str) -> float:
         raise UsageError(f'--at "{shorten(text, 60)}" is not a time; it must be like {_TIME_ALLOWED}') from error
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=UTC)
-    return parsed.timestamp() + (86_400 if len(text) in {8, 10} and ":" not in text else 0)
+    return parsed.timestamp() + (86_399 if len(text) in {8, 10} and ":" not in text else 0)
 
 
 def choose(visits: Sequence[Visit], time: float | None) -> Visit:
