@@ -144,8 +144,8 @@ def templated(dice: random.Random) -> tuple[str, str]:
         table = "".join(
             f"<tr><td>{noun}</td><td>{dice.randint(1, 999)} {dice.choice(NOUNS)}</td></tr>" for noun in NOUNS
         )
-        return (f"<html><head><title>Catalogue</title></head><body><h1>Catalogue entry</h1>{facts}<table>{table}</table>"
-                f"<h2>Terms of sale</h2><p>{legal}</p></body></html>")  # fmt: skip
+        body = f"<h1>Catalogue entry</h1>{facts}<table>{table}</table><h2>Terms of sale</h2><p>{legal}</p>"
+        return f"<html><head><title>Catalogue</title></head><body>{body}</body></html>"
 
     return page(), page()
 

@@ -36,10 +36,9 @@ def _block_layout() -> tuple[tuple[int, int], ...]:
 
 
 _LAYOUT: Final = _block_layout()
-_SEPARATORS: Final = dict.fromkeys((*range(48), *range(58, 65), *range(91, 97), *range(123, 192)), " ") | dict.fromkeys(
-    range(8208, 8256), " "
-)
+_SIGNS: Final = (*range(0x30), *range(0x3A, 0x41), *range(0x5B, 0x61), *range(0x7B, 0xC0), *range(0x2010, 0x2040))
 _CHOICES: Final = tuple(combinations(range(len(BLOCK_BITS)), BLOCKS_PER_KEY))
+_SEPARATORS: Final = dict.fromkeys(_SIGNS, " ")
 
 
 class Fingerprint(NamedTuple):
