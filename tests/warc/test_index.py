@@ -14,7 +14,7 @@ from gossamer.adapters.warc.parse import sha1
 from gossamer.adapters.warc.surt import surt
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Original, Pointer
-from tests.support.warc import DATE, HEAD, archive, by_warcio, make_job, make_writer
+from tests.support.warc import DATE, archive, by_warcio, make_job, make_writer
 
 # As the Internet Archive's surt package (0.3.1), which pywb uses, maps them.
 KEYS = [
@@ -100,21 +100,27 @@ def entries(path: Path) -> list[tuple[str, str, dict[str, str]]]:
     return [(key, timestamp, json.loads(rest)) for key, timestamp, rest in parts]
 
 
-def test_the_index_names_every_response_and_revisit(tmp_path: Path) -> None:
+def test_the_index_names_every_response_and_revisit_that_can_be_replayed(tmp_path: Path) -> None:
     writer = make_writer(tmp_path)
     first = make_job(url="http://www.b.example/Z?b=2&a=1")
     one = writer.write(first, metadata={})
     original = Original(first.url, first.date, first.payload_digest, one)
     two = writer.write(make_job(url="http://a.example/", original=original, revisit="identical"), metadata={})
-    chunked = HEAD[:-2] + b"Transfer-Encoding: chunked\r\n\r\n"
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     job = make_job(
         url="http://a.example/c", head_bytes=chunked, payload=b"x", framed=b"1\r\nx\r\n0\r\n\r\n", headers=()
     )
     three = writer.write(job, metadata={})
+    head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    same = make_job(status=304, head_bytes=head, payload=b"", original=original, revisit="not-modified")
+    writer.write(same, metadata={})
     writer.write(make_job(url="http://a.example/hidden"), metadata={}, noarchive=True)
     writer.close()
     path = tmp_path / one.segment
     found = entries(path)
+    assert cdxj.scan(path).lines == [
+        (tmp_path / f"{path.name}.cdxj").read_bytes().splitlines(keepends=True)[n] for n in (2, 0, 1)
+    ]
     assert [key for key, _, _ in found] == ["example,a)/", "example,a)/c", "example,b)/z?a=1&b=2"]
     assert {timestamp for _, timestamp, _ in found} == {"20261130184500"}
     revisit, plain, response = (fields for _, _, fields in found)

@@ -137,6 +137,20 @@ def test_a_segment_shorter_than_committed_is_reported_and_cut_to_whole_records(t
     warcio_check(tmp_path / NAME)
 
 
+def test_a_missing_segment_is_reported(tmp_path: Path) -> None:
+    report = recover.recover_directory(tmp_path, {NAME: 100, "OTHER.warc.gz": 0})
+    assert report.damaged == {NAME: "missing: 100 bytes were committed"}
+    assert recover.recover_segment(tmp_path / (NAME + ".open"), None) == recover.Outcome()
+
+
+def test_a_segment_that_was_finished_in_between_is_found_under_its_final_name(tmp_path: Path) -> None:
+    path = archive(tmp_path, make_job())
+    size_bytes = path.stat().st_size
+    outcome = recover.recover_segment(path.with_name(path.name + ".open"), size_bytes)
+    assert outcome == recover.Outcome()
+    assert path.stat().st_size == size_bytes
+
+
 def test_a_segment_in_use_is_left_alone(tmp_path: Path) -> None:
     """Two processes on one archive: recovery of the one must not touch what the other is writing."""
     writer = make_writer(tmp_path)

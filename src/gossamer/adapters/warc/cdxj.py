@@ -1,6 +1,8 @@
-"""CDXJ: one index line per response and revisit, sorted, beside each finished segment.
+"""CDXJ: one index line per response and revisit, 304 aside, sorted, beside each finished segment.
 
-`key timestamp {"url", "mime", "status", "digest", "length", "offset", "filename"}`, as pywb writes and reads it.
+`key timestamp {"url", "mime", "status", "digest", "length", "offset", "filename"}`, as pywb writes and reads it. A 304
+has no line: pywb would answer with the bare 304 it finds there, where without the line it shows the capture that the
+304 confirmed.
 """
 
 from __future__ import annotations
@@ -46,11 +48,13 @@ def line(pointer: Pointer, *, uri: str, warc_date: str, mime: str, status: int, 
 
 
 def record_line(record: parse.Record, pointer: Pointer) -> bytes | None:
-    """The index line of a stored record, or None when its kind is not indexed."""
+    """The index line of a stored record, or None when it is none that can be replayed."""
     kind = record.get("warc-type")
     if kind not in {"response", "revisit"}:
         return None
     status, _, fields = parse.http_head(record.block[: parse.body_offset(record.block)])
+    if status == 304:
+        return None
     return line(
         pointer,
         uri=record.get("warc-target-uri"),

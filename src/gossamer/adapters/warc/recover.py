@@ -82,9 +82,13 @@ def recover_segment(path: Path, committed_bytes: int | None) -> Outcome:
 
     An open one is cut back and finished, or removed when nothing of it was committed. A finished one is cut back and
     indexed anew when it is longer than what was committed: its last page was written and never committed.
-    Damage inside the committed length is reported and nothing is destroyed, save a last record without its end in a
-    segment shorter than what was committed. Raises ArchiveError when the segment is in use.
+    What is missing is reported. Damage inside the committed length is reported and nothing is destroyed, save a last
+    record without its end in a segment shorter than what was committed. Raises ArchiveError when the segment is in use.
     """
+    if not path.exists():
+        path = path.with_name(files.segment_name(path))  # its writer may have finished it just before it died
+        if not path.exists():
+            return Outcome(damage=f"missing: {committed_bytes} bytes were committed" if committed_bytes else "")
     is_open = path.name.endswith(files.OPEN)
     if committed_bytes is None and not is_open:
         return Outcome()
@@ -125,9 +129,9 @@ def recover_directory(directory: Path, committed: Mapping[str, int]) -> Report:
     damaged: dict[str, str] = {}
     finished: list[str] = []
     removed: list[str] = []
-    for path in files.segments(directory):
-        name = files.segment_name(path)
-        outcome = recover_segment(path, committed.get(name))
+    paths = {files.segment_name(path): path for path in files.segments(directory)}
+    for name in [*paths, *(name for name in committed if name not in paths)]:
+        outcome = recover_segment(paths.get(name, directory / name), committed.get(name))
         if outcome.cut_bytes:
             cut_bytes[name] = outcome.cut_bytes
         if outcome.damage:

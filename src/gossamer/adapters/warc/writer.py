@@ -222,7 +222,7 @@ class SegmentWriter:
 
 
 def _index_line(job: Job, pointer: Pointer, kind: str) -> bytes | None:
-    if kind not in {"response", "revisit"}:
+    if kind not in {"response", "revisit"} or job.status == 304:
         return None
     mime = next((value for name, value in job.headers if name == "content-type"), "")
     original = job.original if kind == "revisit" else None
