@@ -15,7 +15,7 @@ from gossamer.model.page import Outcome, Request
 from gossamer.policy.guard import parse_networks
 
 Handler = Callable[["Peer"], Awaitable[None]]
-LOOPBACK = parse_networks(("127.0.0.0/8", "::1/128"))
+LOOPBACK = parse_networks(("127.0.0.0/8",))
 RUNNERS: dict[str, Callable[[Coroutine[Any, Any, Any]], Any]] = {"asyncio": asyncio.run, "uvloop": uvloop.run}
 
 

@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import socket
+from pathlib import Path
 
 import pytest
 import uvloop
@@ -14,6 +15,7 @@ import uvloop
 from gossamer.adapters.http import trouble
 from gossamer.adapters.http.client import HttpClient
 from gossamer.model.page import Failure, Outcome
+from gossamer.policy.guard import parse_networks
 from tests.http.raw_server import (
     RUNNERS,
     FixedClock,
@@ -99,6 +101,23 @@ def test_body_of_an_unwanted_type_is_not_read() -> None:
     assert outcome.elapsed_s < 1
     outcome = get(HELLO, unwanted_types=("image/", "video/"))
     assert (outcome.cut_by_type, outcome.payload) == (False, b"hello")
+
+
+def test_not_modified_is_never_cut_by_its_type() -> None:
+    outcome = get(b"HTTP/1.1 304 Not Modified\r\nContent-Type: image/png\r\n\r\n", unwanted_types=("image/",))
+    assert (outcome.status, outcome.cut_by_type) == (304, False)
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="no IPv6 on this machine")
+def test_ipv6_address() -> None:
+    async def run() -> tuple[Outcome, bytes]:
+        async with serve(answer(HELLO), host="::1") as server:
+            client = make_client(net_allow=parse_networks(("::1/128", "0.0.0.0/8")))  # ::1 carries 0.0.0.1
+            return await client.fetch(make_request(server.port, address="::1", name="[::1]")), server.requests[0]
+
+    outcome, request = uvloop.run(run())
+    assert (outcome.payload, outcome.address) == (b"hello", "::1")
+    assert b"\r\nHost: [::1]:" in request
 
 
 def test_plain_body_counts_against_the_decoded_cap_and_a_coded_one_against_the_raw_cap() -> None:

@@ -15,7 +15,7 @@ import uvloop
 
 from gossamer.adapters.http.tls import Mode, TlsStore, Trust, iana_name
 from gossamer.model.page import Failure, Outcome
-from tests.http.raw_server import RUNNERS, FixedClock, Peer, answers, make_client, make_request, serve
+from tests.http.raw_server import RUNNERS, FixedClock, Peer, answers, make_client, make_request, serve, until
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
@@ -161,19 +161,21 @@ def test_lenient_handshake_still_verifies(certificate: Path) -> None:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_sessions_are_resumed_on_new_connections(certificate: Path) -> None:
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nConnection: close\r\n"])
+def test_sessions_are_resumed_on_new_connections(certificate: Path, head: bytes) -> None:
     resumed: list[bool] = []
 
     async def handle(peer: Peer) -> None:
         resumed.append(peer.writer.get_extra_info("ssl_object").session_reused)
         await peer.request()
-        await peer.send(HELLO)
+        await peer.send(head + b"Content-Length: 5\r\n\r\nhello")
 
     async def run() -> None:
         async with serve(handle, tls=server_context(certificate)) as server:
             client = make_client()
             for _ in range(3):
                 assert (await client.fetch(make_request(server.port, scheme="https"))).payload == b"hello"
+                await until(lambda: not len(client._pool))
 
     asyncio.run(run())
     assert resumed == [False, True, True]

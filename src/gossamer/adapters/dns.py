@@ -42,6 +42,7 @@ _WORDS: Final = {
     ares.ARES_EBADNAME: "not a host name",
     ares.ARES_EBADRESP: "malformed answer",
     ares.ARES_EFORMERR: "format error",
+    ares.ARES_ENOTINITIALIZED: "resolver cannot start",
 }
 _OURS: Final = frozenset({ares.ARES_ECONNREFUSED, ares.ARES_ENOMEM, ares.ARES_EFILE, ares.ARES_ENOTINITIALIZED})
 _DOUBTFUL: Final = frozenset({ares.ARES_ETIMEOUT, ares.ARES_EREFUSED})
@@ -146,13 +147,17 @@ class DnsResolver:
 
     async def _query(self, key: str, kind: str) -> _Answer:
         try:
+            channel = self._open()
+        except pycares.AresError:  # not of this name: c-ares itself cannot begin
+            return _Answer((), 0.0, ares.ARES_ENOTINITIALIZED)
+        try:
             async with asyncio.timeout(self._config.timeout_s):
-                result = await self._open().query_dns(key, kind)
+                result = await channel.query_dns(key, kind)
         except TimeoutError:
             return _Answer((), 0.0, ares.ARES_ETIMEOUT)
         except ares.DNSError as error:
             return _Answer((), 0.0, int(error.args[0]))
-        except (ValueError, pycares.AresError):  # UnicodeError is a ValueError
+        except ValueError:  # UnicodeError is one
             return _Answer((), 0.0, ares.ARES_EBADNAME)
         addresses: dict[str, None] = {}
         ttl_s = float("inf")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Truncated = Literal["", "length", "time", "disconnect", "unspecified"]
 
+NO_BODY: Final = frozenset({204, 304})  # final statuses that never have one (RFC 9112 section 6.3)
 _LENGTH_DIGITS_MAX: Final = 18
 _ENDLESS: Final = 1 << 62  # stands for a declared length that no body can reach
 
@@ -127,7 +128,7 @@ def body_of(head: Head, limit: int) -> Body:
     several that differ the longest counts; both, and a damaged head, leave the body marked "unspecified".
     """
     codings = [name for value in head.values("transfer-encoding") for name in _tokens(value) if name != "identity"]
-    if head.status in (204, 304):
+    if head.status in NO_BODY:
         return LengthBody(0, limit)
     if codings:
         if any(coding != "chunked" for coding in codings):

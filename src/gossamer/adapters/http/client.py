@@ -52,7 +52,7 @@ class HttpClient:
         self._allow = net_allow
         self._clock = clock
         self._proxy = parse_proxy(proxy)
-        self._pool = Pool(idle_max, idle_s)
+        self._pool = Pool(idle_max, idle_s, self._keep_session)
         self._tls = TlsStore(clock, must_verify=verify_tls)
 
     async def fetch(self, request: Request) -> Outcome:
@@ -92,8 +92,6 @@ class HttpClient:
             visit.reused = False
         connection = await self._connected(visit)
         response = await self._run(visit, connection)
-        if connection.tls is not None and connection.tls_trust is not None:
-            self._tls.keep_session(request.name, request.port, connection.tls_trust.mode, connection.tls)
         return self._conclude(visit, connection, response, key)
 
     def _absolute(self, request: Request) -> bool:
@@ -116,8 +114,15 @@ class HttpClient:
         if response.reusable and connection.usable:
             self._pool.put(key, connection, time.monotonic())
         else:
+            if response.head is not None:
+                self._keep_session(key, connection)
             connection.close()
         return visit.outcome(connection, response)
+
+    def _keep_session(self, key: Key, connection: Exchange) -> None:
+        """Keep the TLS session of a connection that is over; taking it costs too much for one that may live on."""
+        if connection.tls is not None and connection.tls_trust is not None:
+            self._tls.keep_session(key.name, key.port, connection.tls_trust.mode, connection.tls)
 
     async def _connected(self, visit: _Visit) -> Exchange:
         """A new connection, ready for a request. Raises Trouble."""

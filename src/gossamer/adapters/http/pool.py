@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,9 +20,13 @@ class Key(NamedTuple):
 
 
 class Pool:
-    """Keeps connections between the turns of their hosts; the longest idle goes first. Times are monotonic seconds."""
+    """Keeps connections between the turns of their hosts; the longest idle goes first. Times are monotonic seconds.
 
-    def __init__(self, idle_max: int, idle_s: float) -> None:
+    `lost` is told of a connection that its peer closed while it was idle.
+    """
+
+    def __init__(self, idle_max: int, idle_s: float, lost: Callable[[Key, Exchange], None]) -> None:
+        self._lost = lost
         self._idle_max = idle_max
         self._idle_s = idle_s
         self._idle: OrderedDict[Key, tuple[Exchange, float]] = OrderedDict()
@@ -68,6 +73,7 @@ class Pool:
         """A connection was lost while it was idle."""
         if key in self._idle and self._idle[key][0] is connection:
             self._remove(key)
+            self._lost(key, connection)
 
     def _close(self, key: Key) -> None:
         entry = self._remove(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gossamer.adapters.http.body import Body, FramingError, Truncated, body_of
+from gossamer.adapters.http.body import NO_BODY, Body, FramingError, Truncated, body_of
 from gossamer.adapters.http.head import Head, HeadError, HeadTooLargeError, head_end, may_be_head, parse_head
 from gossamer.model.limits import HEAD_MAX_BYTES, INTERIM_RESPONSES_MAX
 from gossamer.model.page import Failure
@@ -159,7 +159,7 @@ class Response:
             self.fail(Failure.PROTOCOL, f"{self._interim} interim responses, the last {head.status}")
 
     def _wanted(self, head: Head) -> bool:
-        if not self._unwanted:
+        if not self._unwanted or head.status in NO_BODY:
             return True
         types = head.values("content-type")
         return not (types and types[0].lower().startswith(self._unwanted))
