@@ -89,6 +89,7 @@ DIGEST_TIMEOUT_S: Final = 30.0
 DIGEST_MEMORY_MAX_BYTES: Final = 1 * GIB
 TITLE_MAX_CHARS: Final = 500
 TEXT_MAX_CHARS: Final = 2 * MIB  # main text that is compared
+NESTING_MAX: Final = 5_000  # open elements; the parser's time grows with the square of it
 DIGEST_JOBS_PER_WORKER_MAX: Final = 8  # sent and not yet answered
 DIGEST_EXTRA_MAX: Final = 32  # values that digest hooks return for one page
 DIGEST_EXTRA_MAX_CHARS: Final = 4 * KIB  # each

@@ -126,6 +126,8 @@ class Hooks:
     def _call(self, name: str, default: T, hook: Callable[..., T], *args: object) -> T:
         try:
             return hook(*args)
+        except MemoryError:
+            raise  # the page's, not the hook's: the worker counts it so
         except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code may raise anything
             if len(self.errors) < ERRORS_MAX:
                 self.errors.append(f"{name}: {type(error).__name__}: {error}"[:ERROR_MAX_CHARS])

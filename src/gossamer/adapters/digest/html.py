@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from gossamer.adapters.digest.refresh import refresh_target
 
@@ -48,13 +48,16 @@ class Scan:
 
 
 def parse_html(text: str) -> LexborHTMLParser:
-    """The document of a text, as the HTML standard builds it. Never raises for content.
+    """The document of a text, as the HTML standard builds it. Raises MemoryError when there is no room for it.
 
     A last tag that was cut off after an attribute's closing quote is closed: the standard would drop it whole.
     """
     if text[-1:] in {'"', "'"} and text.rfind("<") > text.rfind(">"):
         text += ">"
-    return LexborHTMLParser(text)
+    try:
+        return LexborHTMLParser(text)
+    except SelectolaxError as error:  # the standard has a tree for every text: only memory can be missing
+        raise MemoryError(str(error)) from error
 
 
 def scan(tree: LexborHTMLParser, markup: str) -> Scan:

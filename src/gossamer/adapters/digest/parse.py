@@ -14,8 +14,10 @@ from gossamer.adapters.digest.fingerprint import fingerprint
 from gossamer.adapters.digest.hooks import Hooks, Page
 from gossamer.adapters.digest.html import parse_html, scan, stray_frames
 from gossamer.adapters.digest.links import Judged, LinkRules, judge_links, read_links, resolve_base, trim
+from gossamer.adapters.digest.nesting import bounded
 from gossamer.adapters.digest.sitemaps import read_sitemap
 from gossamer.adapters.digest.text import language_of, main_text, title_of
+from gossamer.model.limits import NESTING_MAX
 from gossamer.model.page import Digest, Job, Kind
 from gossamer.model.reason import Reason
 from gossamer.model.url import Url
@@ -52,7 +54,9 @@ def _html(
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
-    markup = charset.decode(decoded.body, encoding.name)
+    markup, was_cut = bounded(charset.decode(decoded.body, encoding.name))
+    if was_cut:
+        fields.setdefault("error", f"markup: cut where it nests deeper than {NESTING_MAX} elements")
     tree = parse_html(markup)
     found = scan(tree, markup)
     found.links += stray_frames(markup)

@@ -105,6 +105,23 @@ class DigestPool:
         """Jobs accepted and not yet answered."""
         return len(self._futures)
 
+    @property
+    def workers(self) -> int:
+        """Worker processes wanted."""
+        return self._count
+
+    @property
+    def restarts(self) -> int:
+        """Workers started in place of others so far."""
+        return max(0, self._serial - self._count)
+
+    async def abort(self) -> None:
+        """End the processes at once; what they were given is not answered."""
+        self._closing = True
+        for future in list(self._futures.values()):
+            future.cancel()
+        await self._end_workers()
+
     async def digest(self, job: Job) -> Digest:
         """See `ports.digester.Digester`. Waits while DIGEST_PENDING_MAX jobs are in hand.
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from gossamer.adapters.digest import frames
 from gossamer.model.page import Job
@@ -71,8 +71,7 @@ class Process(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """asyncio.Protocol."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by inheritance
 
     def data_received(self, data: bytes) -> None:
         """asyncio.Protocol: hand on whole messages; a worker that talks nonsense is ended."""

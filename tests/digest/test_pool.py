@@ -1,0 +1,411 @@
+"""Real worker processes: what they do in order, and what a crash, a hang, a blow-up or a full disk costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+from gossamer.adapters.digest import frames
+from gossamer.adapters.digest.hooks import Hooks
+from gossamer.adapters.digest.pool import DigestPool
+from gossamer.adapters.digest.worker import Worker
+from gossamer.model.config import Config, Scope, Workers
+from gossamer.model.errors import ConfigError, DiskFullError, GossamerError
+from gossamer.model.limits import DIGEST_PENDING_MAX
+from gossamer.model.page import Digest, Job
+from gossamer.policy.scope import compile_scope
+from tests.digest.conftest import Install, Run
+from tests.digest.helpers import ANY, job, words
+
+MIB = 1 << 20
+
+
+def page(number: int | str) -> Job:
+    text = " ".join(words(120, len(str(number))))
+    body = f"<html lang=en><title>Page {number}</title><p>{text} {number}</p><a href=/next{number}>x</a></html>"
+    return job(body.encode(), f"http://example.org/{number}", "text/html; charset=utf-8", id=hash(number) & 0xFFFF)
+
+
+def targets(directory: Path) -> list[str]:
+    """URLs of all responses in all segments, finished or not."""
+    found = []
+    for path in sorted(directory.glob("*.warc.gz*")):
+        if path.suffix != ".cdxj":
+            with path.open("rb") as stream:
+                records = ArchiveIterator(stream, record_types=WarcRecordType.response)
+                found += [record.headers["WARC-Target-URI"] for record in records]
+    return found
+
+
+def at(directory: Path, digest: Digest) -> str:
+    """The URL of the record that a digest points to."""
+    assert digest.pointer is not None
+    path = directory / digest.pointer.segment
+    with (path if path.exists() else path.with_name(path.name + ".open")).open("rb") as stream:
+        stream.seek(digest.pointer.offset)
+        return str(next(iter(ArchiveIterator(stream))).headers["WARC-Target-URI"])
+
+
+def test_pages_are_parsed_archived_and_answered(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> list[Digest]:
+        return await asyncio.gather(*(pool.digest(page(number)) for number in range(50)))
+
+    digests = run(body)
+    assert [found.id for found in digests] == [page(number).id for number in range(50)]
+    assert [found.title for found in digests] == [f"Page {number}" for number in range(50)]
+    assert all(found.links and found.simhash is not None and found.cpu_s > 0 and not found.error for found in digests)
+    archive = tmp_path / "archive"
+    assert [at(archive, found) for found in digests] == [f"http://example.org/{number}" for number in range(50)]
+    assert sorted(targets(archive)) == sorted(f"http://example.org/{number}" for number in range(50))
+    assert not list(archive.glob("*.open"))
+
+
+def test_an_answer_means_that_the_records_are_in_the_file(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> None:
+        for number in range(5):
+            found = await pool.digest(page(number))
+            assert found.pointer is not None
+            path = tmp_path / "archive" / (found.pointer.segment + ".open")
+            assert path.stat().st_size >= found.committed_end > found.pointer.offset + found.pointer.length
+
+    run(body)
+
+
+def test_segments_are_rotated_and_named(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> tuple[list[Digest], list[str]]:
+        found = [await pool.digest(page(number)) for number in range(12)]
+        return found, list(pool.closed)
+
+    digests, closed = run(body, workers=Workers(count=1), segment_bytes=4_000)
+    used = {found.pointer.segment for found in digests}
+    assert len(used) > 3
+    assert set(closed) < used
+    assert len(set(closed)) == len(closed) == len(used) - 1
+    assert [name for found in digests for name in found.closed] == closed
+    assert [at(tmp_path / "archive", found) for found in digests] == [f"http://example.org/{n}" for n in range(12)]
+
+
+def test_what_is_in_hand_is_bounded(run: Run) -> None:
+    async def body(pool: DigestPool) -> None:
+        tasks = [asyncio.ensure_future(pool.digest(page(number))) for number in range(3 * DIGEST_PENDING_MAX)]
+        most = 0
+        while not all(task.done() for task in tasks):
+            most = max(most, pool.load())
+            await asyncio.sleep(0)
+        assert most == DIGEST_PENDING_MAX
+        assert pool.load() == 0
+
+    run(body)
+
+
+def test_a_cancelled_caller_harms_nobody(run: Run) -> None:
+    async def body(pool: DigestPool) -> None:
+        tasks = [asyncio.ensure_future(pool.digest(page(number))) for number in range(40)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [digest.title for digest in found[1::2]] == [f"Page {number}" for number in range(1, 40, 2)]
+        assert pool.load() == 0
+
+    run(body)
+
+
+def test_close_finishes_what_was_accepted(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> list[Digest]:
+        tasks = [asyncio.ensure_future(pool.digest(page(number))) for number in range(30)]
+        await asyncio.sleep(0)
+        await pool.close()
+        found = await asyncio.gather(*tasks)
+        with pytest.raises(GossamerError, match="closed"):
+            await pool.digest(page("late"))
+        return found
+
+    assert len(run(body, close=False)) == 30
+    assert len(targets(tmp_path / "archive")) == 30
+
+
+# What a bad page costs
+
+ACCIDENTS = """
+import os, signal, time
+
+def accident(page):
+    if "crash" in page.url:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "exit" in page.url:
+        os._exit(5)
+    if "hang" in page.url:
+        time.sleep(1000)
+    if "spin" in page.url:
+        while True: pass
+    if "memory" in page.url:
+        return {"x": str(len(b"x" * (1 << 31)))}
+    return {"seen": page.title}
+"""
+
+
+@pytest.mark.parametrize(
+    ("accident", "error"),
+    [
+        ("crash", "digest-crash"),
+        ("exit", "digest-crash"),
+        ("hang", "digest-timeout"),
+        ("spin", "digest-timeout"),
+        ("memory", "digest-memory"),
+    ],
+)
+def test_an_accident_costs_one_page(accident: str, error: str, install: Install, run: Run, tmp_path: Path) -> None:
+    install(ACCIDENTS, {"gossamer.digest": "accidents = MODULE:accident"})
+    numbers: list[int | str] = [*range(10), f"{accident}-page", *range(10, 20)]
+
+    async def body(pool: DigestPool) -> tuple[list[Digest], dict[str, int]]:
+        found = await asyncio.gather(*(pool.digest(page(number)) for number in numbers))
+        return found, dict(pool.abandoned)
+
+    digests, abandoned = run(body, workers=Workers(count=1, timeout_s=0.6, memory_max_bytes=300 * MIB))
+    by_url = dict(zip(numbers, digests, strict=True))
+    bad = by_url.pop(f"{accident}-page")
+    assert bad.error == error
+    assert (bad.title, bad.links) == ("", ())
+    archive = tmp_path / "archive"
+    assert at(archive, bad) == f"http://example.org/{accident}-page"
+    for number, found in by_url.items():
+        assert (found.error, found.title, found.extra) == ("", f"Page {number}", {"seen": f"Page {number}"})
+        assert at(archive, found) == f"http://example.org/{number}"
+    if error == "digest-memory":
+        assert abandoned == {}  # the worker survived it
+        return
+    [(name, end)] = abandoned.items()
+    acked = [found.committed_end for found in digests if found.pointer and found.pointer.segment == name]
+    assert end == max(acked, default=0)
+    assert (archive / (name + ".open")).stat().st_size >= end
+
+
+def test_a_parser_out_of_memory_costs_one_page(run: Run) -> None:
+    """The real thing: markup that unfolds into far more tree than the limit allows."""
+    big = job(b"<p>" * 3_000_000, "http://example.org/big", id=1)
+
+    async def body(pool: DigestPool) -> list[Digest]:
+        return await asyncio.gather(pool.digest(big), *(pool.digest(page(number)) for number in range(5)))
+
+    found = run(body, workers=Workers(count=1, memory_max_bytes=120 * MIB, timeout_s=20))
+    assert found[0].error in {"digest-memory", "digest-crash"}
+    assert found[0].pointer is not None
+    assert [digest.error for digest in found[1:]] == [""] * 5
+
+
+def test_a_worker_killed_from_outside_loses_nothing(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> tuple[list[Digest], dict[str, int]]:
+        tasks = [asyncio.ensure_future(pool.digest(page(number))) for number in range(400)]
+        killed = 0
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            done = sum(task.done() for task in tasks)
+            if killed < 3 and done >= 40 * (killed + 1):
+                busy = next((worker for worker in pool._workers if worker.jobs), None)
+                if busy is not None:
+                    os.kill(busy._process.pid, signal.SIGKILL)
+                    killed += 1
+        assert killed == 3
+        return [task.result() for task in tasks], dict(pool.abandoned)
+
+    digests, abandoned = run(body)
+    archive = tmp_path / "archive"
+    assert [at(archive, found) for found in digests] == [f"http://example.org/{number}" for number in range(400)]
+    for name, end in abandoned.items():
+        acked = [found.committed_end for found in digests if found.pointer and found.pointer.segment == name]
+        assert end == max(acked, default=0)
+
+
+def test_workers_that_cannot_start_are_not_started_for_ever(install: Install, run: Run) -> None:
+    install("import os\nos.write(2, b'no such luck')\nos._exit(9)", {"gossamer.scope": "dead = MODULE:nothing"})
+
+    async def body(pool: DigestPool) -> None:
+        raise AssertionError
+
+    with pytest.raises(GossamerError, match="ended with code 9: no such luck"):
+        run(body)
+
+
+def test_a_page_on_which_every_worker_dies_is_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that also dies on the unparsed page: the page fails, the pool goes on."""
+    sent: list[int] = []
+
+    async def body(pool: DigestPool) -> tuple[Digest, Digest]:
+        original = pool._heard
+
+        def heard(worker: Any, message: Any) -> None:
+            if isinstance(message, frames.Answer) and message.digest.title in {"Page 1", ""} and len(sent) < 2:
+                sent.append(message.digest.id)
+                worker._progress.begin(message.digest.id, time.monotonic())
+                os.kill(worker._process.pid, signal.SIGKILL)
+                return
+            original(worker, message)
+
+        for worker in pool._workers:
+            worker._on_message = heard
+        pool._heard = heard  # type: ignore[method-assign]
+        return await pool.digest(page(1)), await pool.digest(page(2))
+
+    first, second = run(body, workers=Workers(count=1))
+    assert (first.pointer, first.error) == (None, "digest-crash")
+    assert (second.error, second.title) == ("", "Page 2")
+
+
+def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
+    code = f"""
+    import asyncio, time
+    from pathlib import Path
+    from gossamer.adapters.digest.pool import DigestPool
+    from gossamer.model.config import Config, Scope, Workers
+    from gossamer.policy.scope import compile_scope
+    async def main():
+        scope = compile_scope(Scope(mode="any"), ())
+        pool = DigestPool(Config(workers=Workers(count=2)), scope, Path({str(tmp_path)!r}), time.time)
+        await pool.start()
+        print(*(worker._process.pid for worker in pool._workers), flush=True)
+        await asyncio.sleep(60)
+    asyncio.run(main())
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, env=environment, start_new_session=True
+    ) as parent:
+        assert parent.stdout is not None
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(pids) == 2
+        os.killpg(parent.pid, signal.SIGINT)  # Ctrl-C reaches the workers too; they leave it to their parent
+        for pid in pids:
+            assert Path(f"/proc/{pid}").exists()
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(is_running(pid) for pid in pids):
+        time.sleep(0.02)
+    assert not any(is_running(pid) for pid in pids)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_ctrl_c_does_not_stop_a_worker(run: Run) -> None:
+    async def body(pool: DigestPool) -> list[Digest]:
+        for worker in pool._workers:
+            os.kill(worker._process.pid, signal.SIGINT)  # type: ignore[union-attr]
+        return await asyncio.gather(*(pool.digest(page(number)) for number in range(10)))
+
+    assert all(found.pointer is not None for found in run(body))
+
+
+# A full disk
+
+
+def make_worker(tmp_path: Path, segment_bytes: int = 1 << 30) -> Worker:
+    fd = os.memfd_create("progress")
+    os.ftruncate(fd, frames.PROGRESS_BYTES)
+    setup = frames.Setup(
+        rules=ANY,
+        directory=str(tmp_path / "archive"),
+        prefix="T-0",
+        segment_bytes=segment_bytes,
+        software="test",
+        user_agent="test",
+        operator="",
+        memory_max_bytes=MIB,
+    )
+    return Worker(setup, Hooks(), frames.Progress(fd))
+
+
+def full(*_: object) -> int:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_fails_the_page_and_keeps_the_ones_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = make_worker(tmp_path)
+    assert worker.take(page(1)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        [failed] = worker.take(page(2))
+    assert (failed.pointer, failed.disk_full, failed.title) == (None, True, "")
+    assert worker.take(page(3)) == []
+    digests, may_go_on = worker.sync()
+    assert may_go_on
+    assert [found.title for found in digests] == ["Page 1", "Page 3"]
+    worker.finish()
+    assert targets(tmp_path / "archive") == ["http://example.org/1", "http://example.org/3"]
+
+
+def test_a_failed_sync_fails_every_page_that_waited_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = make_worker(tmp_path)
+    worker.take(page(1))
+    worker.sync()
+    worker.take(page(2))
+    worker.take(page(3))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fdatasync", full)
+        digests, may_go_on = worker.sync()
+    assert not may_go_on
+    assert [(found.pointer, found.disk_full) for found in digests] == [(None, True), (None, True)]
+    assert targets(tmp_path / "archive") == ["http://example.org/1"]
+
+
+def test_a_rotation_that_fails_takes_no_page_along_unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = make_worker(tmp_path, segment_bytes=1)
+    worker.take(page(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fdatasync", full)
+        failed = worker.take(page(2))  # finishing the first segment fails, and with it page 1
+    assert {found.id for found in failed} == {page(1).id, page(2).id}
+    assert all(found.disk_full and found.pointer is None for found in failed)
+    assert worker.unsynced == []
+
+
+def test_pages_of_a_segment_that_was_finished_are_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = make_worker(tmp_path, segment_bytes=1)
+    worker.take(page(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        failed = worker.take(page(2))  # the first segment is finished, the second can't be begun
+    assert [found.id for found in failed] == [page(2).id]
+    digests, _ = worker.sync()
+    assert [found.title for found in digests] == ["Page 1"]
+    assert digests[0].closed == (digests[0].pointer.segment,)  # type: ignore[union-attr]
+
+
+def test_a_full_disk_is_an_error_of_the_call(run: Run, tmp_path: Path) -> None:
+    async def body(pool: DigestPool) -> None:
+        original = pool._resolve
+        pool._resolve = lambda digest: original(  # type: ignore[method-assign]
+            Digest(id=digest.id, pointer=None, disk_full=True, error="archive: no room for it")
+        )
+        with pytest.raises(DiskFullError, match=r"^no room for it"):
+            await pool.digest(page(1))
+
+    run(body)
+
+
+def test_a_hook_that_cannot_be_loaded_stops_the_start(install: Install, tmp_path: Path) -> None:
+    install("thing = 5", {"gossamer.links": "odd = MODULE:thing"})
+
+    async def main() -> None:
+        pool = DigestPool(Config(), compile_scope(Scope(mode="any"), ()), tmp_path, time.time)
+        with pytest.raises(ConfigError, match=r"hook 'odd' of gossamer\.links .* is not callable"):
+            await pool.start()
+
+    asyncio.run(main())
