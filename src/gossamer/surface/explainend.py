@@ -1,0 +1,172 @@
+"""The end of an explanation: what visits came to, copies, the next visit, and the one sentence that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gossamer.core.keys import due_key
+from gossamer.model.page import Kind
+from gossamer.model.reason import Reason
+from gossamer.model.record import Cf, State, UrlRow
+from gossamer.model.view import Mark, Step
+from gossamer.surface.evidence import Evidence
+from gossamer.surface.explainview import moment
+from gossamer.surface.storescan import url_row
+from gossamer.surface.units import plural, show_duration, show_size
+
+# Steps that keep a URL out, or let it wait, in the order in which they are met.
+_BARRIERS: Final = ("scope", "type", "traps", "growth", "budgets", "robots.txt")
+_KINDS: Final = {Kind.ROBOTS: "a robots.txt", Kind.SITEMAP: "a sitemap", Kind.PROBE: "a made-up page, to learn its 404"}
+
+
+def outcome(evidence: Evidence) -> Step:
+    """What became of it so far."""
+    row = evidence.row
+    if row is None:
+        return Step("outcome", "note", "never fetched")
+    facts = _content_facts(row)
+    if row.state in (State.REFUSED, State.FAILED):
+        word = "refused" if row.state is State.REFUSED else "given up"
+        return Step("outcome", "no", f"{word}: {_reason(row)}", tuple(facts))
+    if not row.visits:
+        failed = f" ({plural(row.attempts, 'visit')} failed)" if row.attempts else ""
+        return Step("outcome", "wait", f"not fetched yet{failed}", tuple(facts))
+    kind = f"{_KINDS[row.kind]}; " if row.kind in _KINDS else ""
+    words = f"{kind}{plural(row.visits, 'visit')}, the last at {moment(row.visited)} with status {row.status}"
+    if row.state is State.GONE:
+        return Step("outcome", "no", f"gone: {words}", tuple(facts))
+    return Step("outcome", "ok" if row.status < 400 and not row.reason else "note", words, tuple(facts))
+
+
+def _content_facts(row: UrlRow) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if row.visits:
+        facts.append(("type", f"{row.media_type or 'none'}, {show_size(row.payload_bytes)}"))
+    named = (
+        ("title", row.title), ("language", row.language), ("charset", row.charset), ("truncated", row.truncated),
+        ("digest error", row.digest_error), ("rel=canonical", row.canonical),
+    )  # fmt: skip
+    facts += [(name, value) for name, value in named if value]
+    flags = [name for name, on in (("noindex", row.noindex), ("noarchive", row.noarchive)) if on]
+    if flags:
+        facts.append(("directives", ", ".join(flags)))
+    if row.reason and row.state not in (State.REFUSED, State.FAILED):
+        facts.append(("note", _reason(row)))
+    if row.changes or row.unchanged:
+        changed = f", last at {moment(row.changed_at)}" if row.changed_at else ""
+        facts.append(("revisits", f"{row.changes:,} brought a change{changed}; {row.unchanged:,} did not"))
+    if row.pointer is not None:
+        facts.append(("record", f"{row.pointer.segment} at {row.pointer.offset:,}, {row.pointer.length:,} bytes"))
+    return facts
+
+
+def _reason(row: UrlRow) -> str:
+    return f"{row.reason}: {row.detail}" if row.detail else row.reason
+
+
+def relations(evidence: Evidence) -> Step | None:
+    """What it is a copy of, and where it redirects to; None when neither."""
+    row = evidence.row
+    if row is None:
+        return None
+    facts: list[tuple[str, str]] = []
+    words: list[str] = []
+    if row.duplicate_of:
+        words.append(f"{'a near' if row.duplicate_kind == 'near' else 'an exact'} copy")
+        facts.append(("original", _target(evidence, row.duplicate_of)))
+    if row.redirect_to:
+        words.append("a redirect")
+        facts.append(("leads to", _target(evidence, row.redirect_to)))
+    return Step("relations", "note", " and ".join(words), tuple(facts)) if words else None
+
+
+def _target(evidence: Evidence, key: str) -> str:
+    """Another URL and what became of it, in a few words."""
+    row = url_row(evidence.crawl.store, key)
+    if row is None:
+        return f"{key} (never admitted)"
+    if row.visits:
+        return f"{row.url} (status {row.status})"
+    return f"{row.url} ({row.state.name.lower()}{': ' + row.reason if row.reason else ''})"
+
+
+def next_visit(evidence: Evidence) -> Step:
+    """When it is visited again."""
+    name, row, now = "next visit", evidence.row, evidence.crawl.now
+    if row is None:
+        return Step(name, "note", "none is planned")
+    if row.refresh:
+        return Step(name, "wait", "it is queued for a refresh")
+    if row.state is State.QUEUED:
+        return Step(name, "wait", "when its turn comes")
+    if not row.due:
+        return Step(name, "note", "none is planned")
+    if evidence.crawl.store.get(Cf.DUE, due_key(row.due, evidence.url.key)) is None:
+        return Step(name, "no", f"due at {moment(row.due)}, but it is not in the calendar")
+    if row.due <= now:
+        return Step(name, "wait", f"due since {moment(row.due)}; it is queued when the crawl runs")
+    return Step(name, "ok", f"due at {moment(row.due)}, in {show_duration(row.due - now)}")
+
+
+def verdict(evidence: Evidence, steps: Sequence[Step]) -> tuple[str, Mark]:
+    """The answer in one sentence."""
+    row = evidence.row
+    by_name = {step.name: step for step in steps}
+    if row is None:
+        return _never_seen(evidence, by_name)
+    if row.state is State.REFUSED:
+        return f"never fetched, refused: {_reason(row)}", "no"
+    if row.state is State.FAILED:
+        return f"given up: {_reason(row)}", "no"
+    if row.state is State.GONE:
+        return f"gone: status {row.status} at {moment(row.visited)}, and before", "no"
+    if row.state is State.FETCHED:
+        return _fetched(row)
+    return _queued(evidence, by_name)
+
+
+def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
+    for name in _BARRIERS:
+        step = steps[name]
+        if step.mark == "no":
+            return f"never fetched; it would be refused at {name}: {step.text}", "no"
+    if evidence.other_scheme is not None:
+        return f"never seen under this scheme, but as {evidence.other_scheme.url}", "note"
+    if evidence.is_seed:
+        return "a seed that was not admitted yet: it is when the crawl runs", "wait"
+    return "never seen: nothing that was fetched links to it; nothing would keep it out", "note"
+
+
+def _fetched(row: UrlRow) -> tuple[str, Mark]:
+    words = f"fetched with status {row.status} at {moment(row.visited)}"
+    if row.duplicate_of:
+        words += f", {'a near' if row.duplicate_kind == 'near' else 'an exact'} copy of another page"
+    if row.redirect_to:
+        words += ", a redirect"
+    if row.reason:
+        words += f"; {_reason(row)}"
+    if row.noarchive:
+        words += "; noarchive: only that it was visited is kept"
+    if row.refresh:
+        words += "; queued for a refresh"
+    return words, "ok" if row.status < 400 and not row.reason else "note"
+
+
+def _queued(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
+    place = steps["queue"].text if "queue" in steps else ""
+    if "queue" in steps and steps["queue"].mark == "no":
+        return f"lost: {place}", "no"
+    if steps["robots.txt"].mark == "no":
+        return f"queued, and refused when its turn comes: {steps['robots.txt'].text}", "no"
+    for name in ("host", "robots.txt", "budgets"):
+        step = steps[name]
+        if step.mark == "no" or (step.mark == "wait" and not (name == "robots.txt" and _not_read(step))):
+            return f"queued, but waits ({name}): {step.text}", "wait"
+    running = "" if evidence.crawl.running else "; the crawl is not running"
+    return f"queued: {place}{running}", "wait"
+
+
+def _not_read(step: Step) -> bool:
+    """A robots.txt that is simply still to be fetched keeps nothing waiting."""
+    return not step.text.startswith(Reason.ROBOTS_UNREACHABLE)

@@ -1,0 +1,101 @@
+"""One host's ledger in words: what it waits for, which gap is in force and why, what its robots.txt came to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.model.config import Politeness
+from gossamer.model.record import HostRow, RobotsState
+from gossamer.model.view import HostView
+from gossamer.policy.politeness import is_slow
+from gossamer.surface.explainview import moment
+from gossamer.surface.units import plural, show_duration
+
+_OWN_FAULTS_SHOWN: Final = 1  # failures in a row from which on they are named
+
+
+def host_view(row: HostRow, now: float, *, running: bool) -> HostView:
+    """A ledger as reports show it; `now` in unix seconds, `running` whether the crawl is."""
+    state, why = standing(row, now, running=running)
+    return HostView(
+        host=row.host,
+        site=row.site,
+        state=state,
+        why=why,
+        fetched=row.fetched,
+        failed=row.failed,
+        pending=row.pending,
+        bytes=row.bytes,
+        duplicates=row.duplicates,
+        response_s=row.response_s,
+        delay_s=row.delay_s,
+        crawl_delay_s=row.crawl_delay_s,
+        next_allowed=row.next_allowed,
+        robots=robots_words(row),
+        parked=row.parked,
+        statuses=dict(row.statuses),
+        refused=dict(row.refused),
+        last_fetch=row.last_fetch,
+    )
+
+
+def standing(row: HostRow, now: float, *, running: bool) -> tuple[str, str]:
+    """The state of a host and one sentence that says what it waits for."""
+    if row.parked:
+        until = f"until {moment(row.parked_until)}" if row.parked_until > now else "and may be tried again"
+        return "parked", f"set aside {until}: {row.parked}"
+    if not row.pending:
+        return "idle", "nothing of it is queued"
+    closed = closed_robots(row, now)
+    if closed is not None and row.next_allowed > now:
+        return "resting", f"its robots.txt could not be fetched ({closed.why}): next try at {moment(closed.expires)}"
+    if row.next_allowed > now:
+        cause = f"after {plural(row.errors, 'failure')} in a row" if row.errors >= _OWN_FAULTS_SHOWN else "its gap"
+        return "resting", f"may be asked again in {show_duration(row.next_allowed - now)} ({cause})"
+    if running:
+        return "ready", "may be asked now; a slot and its server's lane decide when"
+    return "waiting", f"{plural(row.pending, 'URL')} queued; the crawl is not running"
+
+
+def closed_robots(row: HostRow, now: float) -> RobotsState | None:
+    """The robots.txt that closes a host because it could not be fetched, if there is one."""
+    for state in row.robots.values():
+        if state.verdict == "disallow" and state.failures and state.expires > now:
+            return state
+    return None
+
+
+def robots_words(row: HostRow) -> str:
+    """As in `HostView.robots`; by scheme where the schemes differ, "" when none was fetched."""
+    found = {scheme: _verdict(state) for scheme, state in sorted(row.robots.items())}
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{scheme} {text}" for scheme, text in found.items())
+
+
+def _verdict(state: RobotsState) -> str:
+    return "rules" if state.verdict == "rules" else f"{state.verdict}: {state.why}"
+
+
+def gap_reason(row: HostRow, politeness: Politeness) -> str:
+    """Why the gap in force is as long as it is: the largest of its parts, named."""
+    measured = min(politeness.response_factor * row.response_s, politeness.max_delay_s)
+    crawl_delay = row.crawl_delay_s
+    if crawl_delay is not None and min(crawl_delay, politeness.crawl_delay_max_s) >= max(
+        measured, politeness.min_delay_s
+    ):
+        asked = f"its robots.txt asks for Crawl-delay {crawl_delay:g} s"
+        over = crawl_delay > politeness.crawl_delay_max_s
+        return f"{asked}, more than the {politeness.crawl_delay_max_s:g} s we wait" if over else asked
+    if measured > politeness.min_delay_s:
+        capped = ", capped" if measured == politeness.max_delay_s else ""
+        return f"{politeness.response_factor:g} × its average response time of {row.response_s:.3g} s{capped}"
+    return f"the configured minimum of {politeness.min_delay_s:g} s"
+
+
+def speed_words(row: HostRow) -> str:
+    """How fast a host answers."""
+    if not row.response_s:
+        return "not measured yet"
+    slow = "; slow hosts share a tenth of the fetches in flight" if is_slow(row.response_p99_s) else ""
+    return f"{row.response_s:.3g} s on average, {row.response_p99_s:.3g} s at the slow end{slow}"

@@ -1,0 +1,73 @@
+"""Streaming over column families in bounded batches. What the rows mean is their readers' affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from gossamer.core.changes import decode_host, decode_url
+from gossamer.model.errors import StoreError
+from gossamer.model.record import Cf, HostRow, UrlRow
+from gossamer.ports.store import Store
+
+URLS_AT_ONCE: Final = 2_000
+HOSTS_AT_ONCE: Final = 64  # a robots.txt of up to 500 KiB may stand beside each ledger
+
+T = TypeVar("T")
+
+
+def batches(
+    store: Store, cf: Cf, start: bytes = b"", stop: bytes | None = None, size: int = URLS_AT_ONCE
+) -> Iterator[list[tuple[bytes, bytes]]]:
+    """All pairs with start <= key < stop, ascending, at most `size` at once; never an empty batch."""
+    while True:
+        rows = store.scan(cf, start, stop, size)
+        if rows:
+            yield rows
+        if len(rows) < size:
+            return
+        start = rows[-1][0] + b"\x00"
+
+
+def pairs(
+    store: Store, cf: Cf, start: bytes = b"", stop: bytes | None = None, size: int = URLS_AT_ONCE
+) -> Iterator[tuple[bytes, bytes]]:
+    """The same, one pair at a time."""
+    for rows in batches(store, cf, start, stop, size):
+        yield from rows
+
+
+def decoded(decode: Callable[[bytes], T], cf: Cf, key: bytes, value: bytes) -> T:
+    """A row. Raises StoreError that names it when it cannot be read."""
+    try:
+        return decode(value)
+    except msgspec.MsgspecError as error:
+        name = key.partition(b"\x00")[0].decode("utf-8", "backslashreplace")
+        raise StoreError(f"the state is damaged: {cf} row {name[:200]} cannot be read ({error})") from error
+
+
+def url_rows(store: Store) -> Iterator[tuple[str, UrlRow]]:
+    """(URL key, row) of every known URL, in the order of the keys. Raises StoreError for a damaged row."""
+    for key, value in pairs(store, Cf.URL):
+        yield key.decode(), decoded(decode_url, Cf.URL, key, value)
+
+
+def url_row(store: Store, key: str) -> UrlRow | None:
+    """The row of one URL, or None. Raises StoreError for a damaged row."""
+    raw = store.get(Cf.URL, key.encode())
+    return None if raw is None else decoded(decode_url, Cf.URL, key.encode(), raw)
+
+
+def host_rows(store: Store) -> Iterator[HostRow]:
+    """The ledger of every host, in the order of the names, without what stands beside them."""
+    for key, value in pairs(store, Cf.HOST, size=HOSTS_AT_ONCE):
+        if b"\x00" not in key:
+            yield decoded(decode_host, Cf.HOST, key, value)
+
+
+def host_row(store: Store, host: str) -> HostRow | None:
+    """The ledger of one host, or None. Raises StoreError for a damaged row."""
+    raw = store.get(Cf.HOST, host.encode())
+    return None if raw is None else decoded(decode_host, Cf.HOST, host.encode(), raw)
