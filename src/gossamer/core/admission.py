@@ -152,6 +152,7 @@ class Admission:
         totals = self._counters.totals
         totals.queued += 1
         totals.queued_by_level[place] += 1
+        totals.hosts_with_work += row.waiting_level < 0
         if row.waiting_level < 0 or level < row.waiting_level:
             self._waiting.put(changes, row, level, self._counters.sequence())
 

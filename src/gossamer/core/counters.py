@@ -45,6 +45,7 @@ class Totals(msgspec.Struct, array_like=True, kw_only=True):
     committed: dict[str, int] = {}  # open segment -> committed length in bytes
     latency: dict[int, int] = {}  # upper edge in ms -> visits
     records: int = 0
+    hosts_with_work: int = 0  # have a URL queued
 
 
 TYPES_MAX: Final = 200  # distinct media types counted by name; the rest is "other"

@@ -15,9 +15,12 @@ from gossamer.model.event import FetchEvent
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.model.url import wire_parts
+from gossamer.policy.politeness import is_slow
 
 REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused in one call before others get a chance
 SITE_WINDOW_S: Final = 30 * 86400.0
+SLOW_SHARE: Final = 0.1  # of the fetches in flight that slow hosts may use together
+SLOW_RETRY_S: Final = 1.0
 
 
 class Dispatch:
@@ -27,6 +30,8 @@ class Dispatch:
         """Take turns from the frontier of `context` as the `buckets` allow."""
         self._c = context
         self._buckets = buckets
+        self._slow_max = max(1, int(context.config.fetch.concurrency * SLOW_SHARE))
+        self.slow_in_flight = 0
         self.events: list[FetchEvent] = []  # refusals made on the way, for the crawl log
 
     def next_turn(self, now: float) -> Turn | None:
@@ -38,11 +43,16 @@ class Dispatch:
                 return None
             turn = self._make(host, now)
             if turn is not None:
+                turn.slow = is_slow(host.row.response_p99_s)
+                self.slow_in_flight += turn.slow
                 return turn
 
     def _make(self, host: ActiveHost, now: float) -> Turn | None:
         address = _address(host)
         at = self._buckets.ready_at(address, now)
+        slow = is_slow(host.row.response_p99_s)
+        if slow and self.slow_in_flight >= self._slow_max:
+            at = max(at, now + SLOW_RETRY_S)
         if at > now:
             self._c.frontier.end_turn(host, at, now)
             return None
@@ -195,6 +205,7 @@ def drop_place(context: Context, changes: Changes, row: HostRow, place: Place) -
     totals.queued -= 1
     totals.queued_by_level[place.level] -= 1
     if row.pending == 0:
+        totals.hosts_with_work -= 1
         context.waiting.remove(changes, row)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from gossamer.core import copies, harvest
+from gossamer.core import copies, harvest, softfour
 from gossamer.core.changes import Changes, decode_shape, decode_site, encode
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
@@ -100,6 +100,16 @@ def settle_failure(  # noqa: PLR0913 - one failed visit
     return False
 
 
+def settle_unarchived(context: Context, row: UrlRow, digest: Digest) -> None:
+    """No worker could even archive the response: it is given up with that reason, and not tried blindly again."""
+    row.reason, row.detail = Reason.FETCH_FAILED, f"archive: {digest.error}"
+    row.digest_error = digest.error
+    row.refresh = False
+    context.counters.refuse(Reason.FETCH_FAILED)
+    if row.state is State.QUEUED:
+        row.state = State.FAILED
+
+
 def settle_response(  # noqa: PLR0913 - one response
     context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, job: Job, digest: Digest, row: UrlRow,
     now: float,
@@ -108,6 +118,9 @@ def settle_response(  # noqa: PLR0913 - one response
     totals = context.counters.totals
     before = (row.payload_digest, row.simhash, row.content_hash, row.visits)
     _note_capture(row, outcome, job, digest)
+    if turn.place is None:
+        row.state = State.FETCHED
+        return [], False, str(turn.kind)
     if turn.kind is Kind.PAGE:
         totals.pages += 1
         totals.depths[row.depth] = totals.depths.get(row.depth, 0) + 1
@@ -142,7 +155,12 @@ def settle_response(  # noqa: PLR0913 - one response
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False
-    _judge_copies(context, changes, host, turn, job, digest, row)
+    if turn.kind is Kind.PAGE and softfour.is_soft_404(host, row):
+        row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
+        host.soft404s += 1
+        context.counters.refuse(Reason.SOFT_404)
+    else:
+        _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
         _count_shape(changes, host.host, row)
     _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))

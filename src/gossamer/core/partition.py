@@ -25,7 +25,7 @@ from gossamer.core.turn import Turn
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Resolution
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, HostRow, State, UrlRow
+from gossamer.model.record import Cf, State, UrlRow
 from gossamer.model.url import Url
 from gossamer.policy.guard import Networks, forbidden
 from gossamer.policy.scope import judge
@@ -44,6 +44,16 @@ class Pending(msgspec.Struct):
     job: Job
     gap_s: float | None
     lane: str
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """A page that was committed: what came back, what was made of it, and jobs that waited for it."""
+
+    event: FetchEvent
+    turn: Turn
+    outcome: Outcome
+    digest: Digest
+    jobs: list[Job]
 
 
 class Partition:
@@ -198,6 +208,7 @@ class Partition:
         row = host.row
         changes = Changes(self.context.store)
         self.in_flight -= 1
+        self._dispatch.slow_in_flight -= turn.slow
         if outcome.failure is Failure.OURS:
             self._fault_of_ours(changes, host, turn, outcome, now)
             return [], []
@@ -221,29 +232,28 @@ class Partition:
         self.context.frontier.end_turn(host, lane_next, now)
         return jobs, events
 
-    def digested(self, digest: Digest, now: float) -> tuple[list[Job], FetchEvent]:
-        """Commit a page whose record is durable. Returns jobs that waited for it, and its log line."""
+    def digested(self, digest: Digest, now: float) -> Committed:
+        """Commit a page whose record is durable."""
         pending = self._pending.pop(digest.id)
         turn, outcome = pending.turn, pending.outcome
         host = self.context.frontier.active[turn.host]
         changes = Changes(self.context.store)
-        row = changes.url(turn.key) or UrlRow(
-            url=turn.url, host=turn.host, kind=turn.kind, discovered=turn.started, via=f"host:{turn.host}"
-        )
-        if row.visits == 0 and turn.place is None:
+        row = changes.url(turn.key)
+        if row is None:
+            row = UrlRow(url=turn.url, host=turn.host, kind=turn.kind, discovered=turn.started, via=f"host:{turn.host}")
             self.context.counters.totals.urls += 1
         self._leave_queue(changes, host, turn)
         if turn.kind is Kind.PROBE:
             softfour.learn(host.row, outcome.status, digest)
-        candidates, again, verdict = ending.settle_response(
-            self.context, changes, host.row, turn, outcome, pending.job, digest, row, now
-        )
+        candidates, again, verdict = self._settled(changes, host, pending, digest, row, now)
         if again:
             ending.requeue(self.context, changes, host.row, turn, row)
         changes.put_url(turn.key, row)
         admitted, refused = self.context.admission.admit(changes, candidates, now)
         if digest.pointer is not None:
-            self.context.counters.totals.committed[digest.pointer.segment] = digest.committed_end
+            committed = self.context.counters.totals.committed
+            segment = digest.pointer.segment
+            committed[segment] = max(committed.get(segment, 0), digest.committed_end)
             self.context.counters.totals.records += 1
         if digest.error:
             name = digest.error.partition(":")[0]
@@ -256,7 +266,17 @@ class Partition:
         self.context.frontier.resettle(host.name, now)
         event = log_line(pending.turn, outcome, host.row, row, now, job=pending.job, digest=digest, verdict=verdict,
                          retry=again, admitted=admitted, refused=refused, gap_s=pending.gap_s)
-        return self._release(pending.job.payload_digest, now), event
+        return Committed(event, turn, outcome, digest, self._release(pending.job.payload_digest))
+
+    def _settled(  # noqa: PLR0913 - one digest and where it belongs
+        self, changes: Changes, host: ActiveHost, pending: Pending, digest: Digest, row: UrlRow, now: float
+    ) -> tuple[list[Candidate], bool, str]:
+        if digest.pointer is None:
+            ending.settle_unarchived(self.context, row, digest)
+            return [], False, "error"
+        return ending.settle_response(
+            self.context, changes, host.row, pending.turn, pending.outcome, pending.job, digest, row, now
+        )
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -304,7 +324,7 @@ class Partition:
         self._pending[pending.job.id] = pending
         return [pending.job]
 
-    def _release(self, payload_digest: str, now: float) -> list[Job]:
+    def _release(self, payload_digest: str) -> list[Job]:
         waiting = self._payloads.pop(payload_digest)
         if not waiting:
             return []
@@ -324,8 +344,3 @@ class Partition:
             host.row.not_found_state = softfour.HONEST
         else:
             host.errands.append(errand)
-
-
-def ledger_rows(context: Context) -> list[HostRow]:
-    """Rows of the hosts in memory, for snapshots."""
-    return [host.row for host in context.frontier.active.values()]

@@ -88,7 +88,10 @@ class RobotsDesk:
     def deliver(  # noqa: PLR0913 - one fetched file
         self, changes: Changes, row: HostRow, scheme: str, verdict: str, why: str, body: bytes, now: float
     ) -> RobotsState:
-        """Keep what a robots.txt said; the caller puts the ledger row. Returns the new state."""
+        """Keep what a robots.txt said; the caller puts the ledger row. Returns the new state.
+
+        An unreachable one is tried again in minutes; while its host does not answer at all, with the host's back-off.
+        """
         before = row.robots.get(scheme)
         body = body[:ROBOTS_MAX_BYTES]
         slot = robots_key(row.host, scheme)
@@ -99,7 +102,8 @@ class RobotsDesk:
         changes_seen = (before.changes if before else 0) + changed
         failures = (before.failures if before else 0) + 1 if why.startswith(UNREACHABLE) else 0
         if failures:
-            expires = now + self._config.retry_s
+            waits_s = row.backoff_s if row.backoff_s and not row.reached else self._config.retry_s
+            expires = now + min(self._config.retry_s, waits_s)
         else:
             expires = now + max(min(TTL_MIN_S, self._config.ttl_s), self._config.ttl_s / (1 + changes_seen))
         state = RobotsState(

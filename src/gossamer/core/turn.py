@@ -41,3 +41,4 @@ class Turn(msgspec.Struct, kw_only=True):
     errand: Errand | None = None
     etag: str = ""  # conditional request, when an earlier copy is known
     last_modified: str = ""
+    slow: bool = False  # its host is among the slow ones, which share a part of the fetches in flight

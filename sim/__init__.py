@@ -1,0 +1,1 @@
+"""The simulator: virtual clock, fakes of the ports, simulated web. Runs `core` and `stage` unchanged."""

@@ -1,0 +1,61 @@
+"""A store in memory: the fake of `ports.store.Store`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+
+from gossamer.model.record import Cf
+from gossamer.ports.store import Op
+
+
+class MemoryStore:
+    """Column families as dicts with sorted keys. `writes` counts commits, `synced` how many of them are durable."""
+
+    def __init__(self) -> None:
+        """An empty store."""
+        self._values: dict[Cf, dict[bytes, bytes]] = {cf: {} for cf in Cf}
+        self._order: dict[Cf, list[bytes]] = {cf: [] for cf in Cf}
+        self.writes = 0
+        self.synced = 0
+
+    def get(self, cf: Cf, key: bytes) -> bytes | None:
+        """The value, or None."""
+        return self._values[cf].get(key)
+
+    def get_many(self, cf: Cf, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Values in the order of the keys."""
+        values = self._values[cf]
+        return [values.get(key) for key in keys]
+
+    def scan(self, cf: Cf, start: bytes, stop: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        """At most `limit` pairs with start <= key < stop, ascending."""
+        order, values = self._order[cf], self._values[cf]
+        found: list[tuple[bytes, bytes]] = []
+        for index in range(bisect_left(order, start), len(order)):
+            key = order[index]
+            if len(found) >= limit or (stop is not None and key >= stop):
+                break
+            found.append((key, values[key]))
+        return found
+
+    def write(self, ops: Iterable[Op]) -> None:
+        """Apply all."""
+        for cf, key, value in ops:
+            values, order = self._values[cf], self._order[cf]
+            if value is None:
+                if values.pop(key, None) is not None:
+                    del order[bisect_left(order, key)]
+                continue
+            if key not in values:
+                insort(order, key)
+            values[key] = value
+        self.writes += 1
+
+    def sync(self) -> None:
+        """Note that all commits so far are durable."""
+        self.synced = self.writes
+
+    def close(self) -> None:
+        """Sync."""
+        self.sync()

@@ -1,0 +1,141 @@
+"""The store on RocksDB through rocksdict, always in raw mode. Fulfils `ports.store.Store`."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    ColumnFamily,
+    DBCompressionType,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteOptions,
+)
+
+from gossamer.model.errors import DiskFullError, StoreError
+from gossamer.model.limits import MIB
+from gossamer.model.record import Cf
+from gossamer.ports.store import Op
+
+BLOOM_BITS_PER_KEY: Final = 20  # a false positive costs a disk read here; the seen-set itself is exact
+BLOCK_CACHE_BYTES: Final = 64 * MIB
+WRITE_BUFFERS_BYTES: Final = 64 * MIB  # all column families together
+OPEN_FILES_MAX: Final = 512
+INFO_LOGS_KEPT: Final = 2
+INFO_LOG_BYTES: Final = 1 * MIB
+
+
+class RocksStore:
+    """A RocksDB database with one column family for each member of `Cf`."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the store at `path`, making it when it is not there.
+
+        `read_only` opens a store that another process may be writing. Raises StoreError when the store is in use,
+        damaged, or (read-only) not there, DiskFullError when there is no room for it.
+        """
+        self._path = path
+        if read_only and not (path / "CURRENT").exists():
+            msg = f"no crawl state at {path}"
+            raise StoreError(msg)
+        cache = Cache(BLOCK_CACHE_BYTES)
+        access = AccessType.read_only() if read_only else AccessType.read_write()
+        families = {"default": _options(cache)} | {cf.value: _options(cache) for cf in Cf}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._db = Rdict(str(path), options=_options(cache), column_families=families, access_type=access)
+            self._cf = {cf: self._db.get_column_family(cf.value) for cf in Cf}
+            self._handle: dict[Cf, ColumnFamily] = {cf: self._db.get_column_family_handle(cf.value) for cf in Cf}
+        except Exception as error:  # rocksdict raises plain Exception for every fault of RocksDB
+            raise _translate(error, path) from error
+        self._unsynced = WriteOptions()
+        self._read = ReadOptions()
+
+    def get(self, cf: Cf, key: bytes) -> bytes | None:
+        """The value, or None."""
+        return self._cf[cf].get(key)  # type: ignore[no-any-return]
+
+    def get_many(self, cf: Cf, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Values in the order of the keys."""
+        if not keys:
+            return []
+        return self._cf[cf].get(list(keys))  # type: ignore[no-any-return]
+
+    def scan(self, cf: Cf, start: bytes, stop: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        """At most `limit` pairs with start <= key < stop, ascending."""
+        found: list[tuple[bytes, bytes]] = []
+        options = ReadOptions()
+        if stop is not None:
+            options.set_iterate_upper_bound(stop)
+        cursor = self._cf[cf].iter(options)
+        cursor.seek(start)
+        while len(found) < limit and cursor.valid():
+            found.append((cursor.key(), cursor.value()))  # type: ignore[arg-type]
+            cursor.next()
+        return found
+
+    def write(self, ops: Iterable[Op]) -> None:
+        """Apply all or nothing; visible at once, durable after `sync`."""
+        batch = WriteBatch(raw_mode=True)
+        handle = self._handle
+        for cf, key, value in ops:
+            if value is None:
+                batch.delete(key, handle[cf])
+            else:
+                batch.put(key, value, handle[cf])
+        try:
+            self._db.write(batch, self._unsynced)
+        except Exception as error:
+            raise _translate(error, self._path) from error
+
+    def sync(self) -> None:
+        """Make everything written so far durable: one fsync of the write-ahead log."""
+        try:
+            self._db.flush_wal(sync=True)
+        except Exception as error:
+            raise _translate(error, self._path) from error
+
+    def close(self) -> None:
+        """Sync and release the store."""
+        self._cf.clear()
+        self._handle.clear()
+        self._db.close()
+
+
+def _options(cache: Cache) -> Options:
+    table = BlockBasedOptions()
+    table.set_bloom_filter(BLOOM_BITS_PER_KEY, block_based=False)
+    table.set_block_cache(cache)
+    table.set_cache_index_and_filter_blocks(True)  # noqa: FBT003 - the library's signature
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)  # noqa: FBT003 - the library's signature
+    options.create_missing_column_families(True)  # noqa: FBT003 - the library's signature
+    options.set_block_based_table_factory(table)
+    options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES)
+    options.set_max_open_files(OPEN_FILES_MAX)
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_keep_log_file_num(INFO_LOGS_KEPT)
+    options.set_max_log_file_size(INFO_LOG_BYTES)
+    options.set_max_background_jobs(2)
+    return options
+
+
+def _translate(error: Exception, path: Path) -> StoreError | DiskFullError:
+    """What a fault of RocksDB means to the person who runs the crawl."""
+    text = str(error)
+    low = text.lower()
+    if "no space" in low or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return DiskFullError(f"no room left for the crawl state at {path}: free some space and run the same command")
+    if "lock" in low and ("temporarily unavailable" in low or "lock hold" in low or "no locks" in low):
+        return StoreError(f"the crawl state at {path} is in use by another process: wait for it or stop it")
+    if isinstance(error, PermissionError):
+        return StoreError(f"the crawl state at {path} cannot be opened: permission denied")
+    return StoreError(f"the crawl state at {path} is damaged or cannot be read, nothing was changed: {text[:300]}")

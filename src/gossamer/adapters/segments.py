@@ -1,0 +1,68 @@
+"""The life of WARC segments as the commits see it: cut back at a start, finished when all of them is committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from gossamer.adapters.warc.files import OPEN
+from gossamer.adapters.warc.recover import Report, recover_directory, recover_segment
+
+
+class Workers(Protocol):
+    """Those who write segments."""
+
+    closed: list[str]
+    abandoned: dict[str, int]
+
+
+class Segments:
+    """Keeps the archive directory in step with what is committed."""
+
+    def __init__(self, directory: Path, committed: dict[str, int]) -> None:
+        """`committed`: segment -> bytes of it that commits refer to; entries of finished segments are removed."""
+        self._directory = directory
+        self._committed = committed
+        self._closed: list[str] = []
+        self.count = 0
+        self.bytes = 0
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def recover(self) -> Report:
+        """At a start: cut every open segment back to its committed length and finish it."""
+        report = recover_directory(self._directory, self._committed)
+        self._committed.clear()
+        return report
+
+    def tend(self, workers: Workers) -> bool:
+        """Forget segments that are closed and wholly committed, cut back those of dead workers.
+
+        Returns whether `committed` changed, so that it is to be written.
+        """
+        self._closed += workers.closed
+        workers.closed.clear()
+        changed = False
+        for name in list(workers.abandoned):
+            path = self._directory / (name + OPEN)
+            if self._committed.get(name, 0) >= workers.abandoned[name]:
+                recover_segment(path, self._committed.pop(name, None))
+                del workers.abandoned[name]
+                changed = True
+        for name in list(self._closed):
+            if self._size(name) <= self._committed.get(name, 0):
+                self._closed.remove(name)
+                self._committed.pop(name, None)
+                changed = True
+        self._measure()
+        return changed
+
+    def _size(self, name: str) -> int:
+        """Bytes of a finished segment, 0 when it was removed because it held no visit."""
+        path = self._directory / name
+        return path.stat().st_size if path.exists() else 0
+
+    def _measure(self) -> None:
+        files = list(self._directory.glob("*.warc.gz*"))
+        segments = [path for path in files if not path.name.endswith(".cdxj")]
+        self.count = len(segments)
+        self.bytes = sum(path.stat().st_size for path in segments if path.exists())

@@ -1,0 +1,61 @@
+"""What bounds the rate now, told from counts of one moment. DESIGN section 1, idea 2."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gossamer.model.view import Bound, BoundName
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts that the judgement rests on."""
+
+    rate: float  # pages a second
+    paused: str = ""
+    stopping: bool = False
+    budget_reached: bool = False
+    in_flight: int = 0
+    concurrency: int = 1
+    digest_bound: bool = False
+    digest_pending: int = 0
+    workers: int = 1
+    resolving: int = 0
+    resolves_max: int = 1
+    hosts_active: int = 0
+    hosts_resolving: int = 0
+    lanes: int = 0
+    slots: int = 1
+    waiting: bool = False
+    period_s: float = 1.0  # average fetch time plus gap
+    asleep: int = 0
+    queued: int = 0
+
+
+def judge_bound(load: Load) -> Bound:
+    """The first of these that holds, with one sentence of evidence."""
+    if load.paused:
+        return Bound(BoundName.NETWORK, f"paused: {load.paused}")
+    if load.stopping:
+        return Bound(BoundName.STOPPING, f"finishing {load.in_flight} requests and {load.digest_pending} pages")
+    if load.budget_reached:
+        return Bound(BoundName.BUDGET, "the page budget is reached")
+    if load.digest_bound:
+        return Bound(
+            BoundName.DIGEST, f"{load.digest_pending} pages wait for {load.workers} digest workers: CPU binds"
+        )
+    if load.in_flight >= load.concurrency:
+        return Bound(BoundName.CONCURRENCY, f"all {load.concurrency} requests that may be in flight are (fetch.concurrency)")
+    if load.resolving >= load.resolves_max or load.hosts_resolving > max(1, load.hosts_active // 2):
+        return Bound(BoundName.DNS, f"{load.hosts_resolving + load.resolving} hosts wait for their address")
+    if not load.hosts_active:
+        if load.asleep:
+            return Bound(BoundName.IDLE, f"all {load.asleep} hosts with work rest until they may be asked again")
+        return Bound(BoundName.IDLE, f"{load.queued} URLs queued, no host active")
+    ceiling = min(load.hosts_active, load.lanes or load.hosts_active) / load.period_s
+    where = f"period {load.period_s:.1f} s (fetch and gap): at most {ceiling:.2g} pages/s"
+    if load.waiting and load.hosts_active >= load.slots:
+        return Bound(BoundName.SLOTS, f"all {load.slots} slots are taken while hosts wait; {where}")
+    if load.lanes and load.lanes < load.hosts_active / 2:
+        return Bound(BoundName.LANES, f"{load.hosts_active} hosts share {load.lanes} server addresses; {where}")
+    hosts = "1 host has" if load.hosts_active == 1 else f"{load.hosts_active} hosts have"
+    return Bound(BoundName.HOSTS, f"only {hosts} work; {where}")

@@ -1,0 +1,302 @@
+"""The only wiring: every stage, the queues between them, and how a crawl starts and ends.
+
+    from        to          queue                              bound
+    ----------  ----------  ---------------------------------  -----------------------------------------------
+    seeds       partition   one commit                         SEEDS_MAX
+    partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
+    dispatch    fetch       exchanges in flight                fetch.concurrency
+    dispatch    resolver    look-ups in flight                 RESOLVES_MAX
+    fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
+    digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
+    workers     commit      digests whose records are durable  as many as there are jobs
+    commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
+    commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
+    calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from gossamer.adapters.clock import SystemClock
+from gossamer.adapters.decode import decode_body
+from gossamer.adapters.digest.pool import DigestPool
+from gossamer.adapters.dns import DnsResolver
+from gossamer.adapters.http.client import HttpClient
+from gossamer.adapters.networks import load_as_table, load_cdn
+from gossamer.adapters.rocksdb import RocksStore
+from gossamer.adapters.segments import Segments
+from gossamer.core.changes import Changes
+from gossamer.core.context import Context
+from gossamer.core.partition import Committed, Partition
+from gossamer.model.config import Config
+from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, DiskFullError, GossamerError
+from gossamer.model.page import Kind
+from gossamer.model.url import Url, parse
+from gossamer.model.view import Snapshot
+from gossamer.policy.guard import parse_networks
+from gossamer.policy.networks import lane_id, net_id
+from gossamer.policy.scope import compile_scope
+from gossamer.stage.commit import CommitStage
+from gossamer.stage.digest import DigestStage
+from gossamer.stage.dispatch import DispatchStage
+from gossamer.stage.fetch import FetchStage, user_agent
+from gossamer.stage.refresh import RefreshStage
+from gossamer.stage.seed import seed_kind
+from gossamer.surface import settings
+from gossamer.surface.crawllog import CrawlLog
+from gossamer.surface.engine import CrawlReader, LiveView
+from gossamer.surface.machine import descriptors_for, disk_free_bytes
+from gossamer.surface.monitor import Monitor
+
+from gossamer.version import VERSION
+
+TICK_S: Final = 0.5
+DISK_FREE_MIN_BYTES: Final = 16 * 1024 * 1024  # less than this left on a volume ends the crawl in good order
+ABORT_WAIT_S: Final = 3.0
+
+
+class Node:
+    """One running crawl."""
+
+    def __init__(self, config: Config, deliver: Callable[[Committed], None] | None = None) -> None:
+        """Wire a crawl; `deliver` is given every committed page."""
+        self.config = config
+        self.directory = Path(config.directory)
+        self._deliver = deliver
+        self._over = asyncio.Event()
+        self._aborted = False
+        self._failure: BaseException | None = None
+        self.ending = ""  # why it is over, for a person
+        self._open = False
+
+    async def start(self) -> None:
+        """Open everything, bring the archive back to what was committed, admit the seeds. Raises GossamerError."""
+        config = self.config
+        allow = parse_networks(config.net.allow)
+        seeds = [url for url in (parse(text) for text in config.seeds) if isinstance(url, Url)]
+        scope = compile_scope(config.scope, seeds)
+        cdn = load_cdn(config.politeness.cdn_ranges)
+        as_table = load_as_table(config.politeness.as_table) if config.politeness.as_table else None
+        self.clock = SystemClock()
+        concurrency = descriptors_for(config.fetch.concurrency)
+        self._check_disk()
+        self._store = RocksStore(self.directory / "state")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        context = Context(
+            config, scope, self._store, random.Random(secrets.randbits(64)),  # noqa: S311 - spreads load, guards nothing
+            started=self.clock.now(),
+            lane_of=lambda host, address: lane_id(host, address, cdn),
+            net_of=net_id,
+            as_of=as_table.lookup if as_table is not None else lambda _address: None,
+        )
+        self._open = True
+        settings.save(config)
+        self.segments = Segments(self.directory / "archive", context.counters.totals.committed)
+        self.recovered = self.segments.recover()
+        self.partition = Partition(context, allow)
+        self._log = CrawlLog(self.directory / "log")
+        self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
+        self._resolver = DnsResolver(config.dns, self.clock)
+        self.pool = DigestPool(
+            config, scope, self.directory / "archive", self.clock.now,
+            software=f"Gossamer/{VERSION}", user_agent=user_agent(config),
+        )
+        await self.pool.start()
+        self._wire(concurrency)
+        self.seeds_refused = self.partition.seed(
+            [(url, seed_kind(url)) for url in seeds], self.clock.now()
+        )
+
+    def _wire(self, concurrency: int) -> None:
+        fetch = FetchStage(self.config, self._web, lambda *body: decode_body(*body).body)
+        self._commit = CommitStage(
+            self.partition, self.clock, sync=self._sync, emit=self._emit, deliver=self._committed
+        )
+        self.digest = DigestStage(self.pool, commit=self._commit.commit, fail=self._fail, done=self._digest_done)
+        self.dispatch = DispatchStage(
+            self.partition, self.clock, self._resolver, concurrency=concurrency, fetch=fetch.fetch,
+            submit=self.digest.submit, note=self._commit.note, digest_load=self.digest.load, fail=self._fail,
+        )
+        self._refresh = RefreshStage(self.partition, self.clock, queued=self.dispatch.wake)
+        self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
+
+    # -- one run ---------------------------------------------------------------------------------------------------
+
+    async def run(self, view: LiveView) -> None:
+        """Crawl until the work or a budget is exhausted, or somebody stops it. Raises what ended it badly."""
+        self._refresh.check()
+        loops = [
+            asyncio.create_task(self._watched(work))
+            for work in (self.dispatch.run(), self._commit.run(), self._refresh.run(), self._tick(view),
+                         self._exhausted())
+        ]
+        try:
+            await self._over.wait()
+            await self._wind_up(view)
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self, why: str) -> None:
+        """Finish what is in flight, then end. A second call ends at once: what is in flight stays queued."""
+        if self.ending:
+            self.abort()
+            return
+        self.ending = why
+        self._over.set()
+
+    def abort(self) -> None:
+        """End at once."""
+        self._aborted = True
+        self.ending = self.ending or "stopped"
+        if hasattr(self, "dispatch"):
+            self.dispatch.abort()
+        self._over.set()
+
+    async def close(self) -> None:
+        """Close everything that `start` opened. Commits what is fetched unless aborted."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            if hasattr(self, "pool"):
+                await (self.pool.abort() if self._aborted else self.pool.close())
+            if hasattr(self, "dispatch") and not isinstance(self._failure, DiskFullError):
+                await self._commit.flush()
+                self._tend_segments()
+            if hasattr(self, "_web"):
+                await self._web.close()
+                await self._resolver.close()
+        finally:
+            self._executor.shutdown()
+            self._store.close()
+            if hasattr(self, "_log"):
+                self._log.close()
+
+    async def _wind_up(self, view: LiveView) -> None:
+        self.dispatch.stop()
+        view.show(self.snapshot("stopping"))
+        if self._aborted:
+            self.dispatch.abort()
+        await self.dispatch.drain()
+        if not self._aborted:
+            await self.digest.drain()
+            await self._commit.flush()
+
+    def snapshot(self, state: str = "") -> Snapshot:
+        """What a person is shown now."""
+        return self.monitor.snapshot(
+            state or ("stopping" if self.ending else "crawling"), self.ending, self.dispatch, self.pool, self.segments
+        )
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    async def _watched(self, work: object) -> None:
+        try:
+            await work  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 - ends the crawl with its cause
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+            self.abort()
+
+    def _digest_done(self) -> None:
+        self.dispatch.wake()
+
+    def _committed(self, committed: Committed) -> None:
+        self.monitor.note(committed)
+        if self._deliver is not None:
+            self._deliver(committed)
+
+    def _emit(self, event: object) -> None:
+        self._log.append(event)  # type: ignore[arg-type]
+
+    async def _sync(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._store.sync)
+
+    async def _exhausted(self) -> None:
+        await self.dispatch.exhausted.wait()
+        self.stop("nothing is left to fetch")
+
+    async def _tick(self, view: LiveView) -> None:
+        while True:
+            self.monitor.sample()
+            view.show(self.snapshot())
+            self._check_disk()
+            self._log.flush()
+            self._tend_segments()
+            self.partition.context.frontier.lanes.purge(self.clock.now())
+            reached = self.monitor.budget_reached()
+            if reached and not self.ending:
+                self.stop(reached)
+            await asyncio.sleep(TICK_S)
+
+    def _tend_segments(self) -> None:
+        if self.segments.tend(self.pool):
+            self.partition.context.apply(Changes(self._store))
+
+    def _check_disk(self) -> None:
+        for name in ("state", "archive", "log"):
+            free = disk_free_bytes(self.directory / name)
+            if free is not None and free < DISK_FREE_MIN_BYTES:
+                msg = (
+                    f"disk full: {free // 1024} KiB are left for {self.directory / name}, at least "
+                    f"{DISK_FREE_MIN_BYTES // 1024} KiB are needed; free some space and run the same command"
+                )
+                raise DiskFullError(msg)
+
+
+def run_crawl(config: Config, view: LiveView) -> int:
+    """Crawl until the work or a budget is exhausted or a signal comes; the exit code. Raises GossamerError."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_run_crawl(config, view))
+
+
+async def _run_crawl(config: Config, view: LiveView) -> int:
+    node = Node(config)
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+        node.stop("interrupted: everything fetched is kept, the same command goes on")
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt)
+    try:
+        await node.start()
+        await node.run(view)
+    except GossamerError:
+        node.abort()
+        raise
+    finally:
+        await node.close()
+    state = "interrupted" if interrupted else "finished"
+    last = node.snapshot(state)
+    view.show(last)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_OK if last.pages else EXIT_NOTHING_FETCHED
+
+
+def open_crawl(directory: Path) -> CrawlReader:
+    """Open a crawl for reading. Raises StoreError when there is none, or when it is damaged."""
+    from gossamer.surface.reader import Reader  # noqa: PLC0415 - only commands that read need it
+
+    return Reader(directory)

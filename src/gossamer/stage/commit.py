@@ -1,0 +1,58 @@
+"""Digests → commits → log lines. Groups commits for up to 50 ms into one sync of the store's log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from gossamer.core.partition import Committed, Partition
+from gossamer.model.event import FetchEvent
+from gossamer.model.limits import COMMIT_GROUP_S
+from gossamer.model.page import Digest, Job
+from gossamer.ports.clock import Clock
+
+Emit = Callable[[FetchEvent], None]
+Deliver = Callable[[Committed], None]
+
+class CommitStage:
+    """Commits pages as their digests come, and lets their log lines out once they are durable."""
+
+    def __init__(
+        self, partition: Partition, clock: Clock, *, sync: Callable[[], Awaitable[None]], emit: Emit, deliver: Deliver
+    ) -> None:
+        """`sync` makes all writes so far durable, `emit` takes log lines that are, `deliver` every committed page."""
+        self._partition = partition
+        self._clock = clock
+        self._sync = sync
+        self._emit = emit
+        self._deliver = deliver
+        self._held: list[FetchEvent] = []
+        self._wake = asyncio.Event()
+
+    def commit(self, digest: Digest) -> list[Job]:
+        """Write the commit of one page. Returns jobs that waited for it."""
+        committed = self._partition.digested(digest, self._clock.now())
+        self.note([committed.event])
+        self._deliver(committed)
+        return committed.jobs
+
+    def note(self, events: list[FetchEvent]) -> None:
+        """Hold log lines until what they tell is durable."""
+        if events:
+            self._held += events
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Sync while there is something to sync, at most every 50 ms. Ends when cancelled; errors end the crawl."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await asyncio.sleep(COMMIT_GROUP_S)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Sync now and let the held lines out."""
+        events, self._held = self._held, []
+        await self._sync()
+        for event in events:
+            self._emit(event)

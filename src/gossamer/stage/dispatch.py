@@ -1,0 +1,154 @@
+"""Hosts and lanes → turns → fetches. Keeps as many exchanges and look-ups under way as the limits allow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Final
+
+from gossamer.core.partition import Partition
+from gossamer.core.turn import Turn
+from gossamer.model.event import FetchEvent
+from gossamer.model.limits import DIGEST_PENDING_MAX
+from gossamer.model.page import Failure, Job, Outcome, Resolution
+from gossamer.model.url import name_of
+from gossamer.ports.clock import Clock
+from gossamer.ports.web import Resolver
+
+RESOLVES_MAX: Final = 200  # look-ups in flight
+PAUSE_MIN_S: Final = 1.0
+PAUSE_MAX_S: Final = 30.0
+WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
+
+Fetch = Callable[[Turn], Awaitable[tuple[Outcome, str, bytes]]]
+
+
+class DispatchStage:
+    """The loop that hands out turns."""
+
+    def __init__(  # noqa: PLR0913 - what the loop is wired to
+        self,
+        partition: Partition,
+        clock: Clock,
+        resolver: Resolver,
+        *,
+        concurrency: int,
+        fetch: Fetch,
+        submit: Callable[[list[Job]], None],
+        note: Callable[[list[FetchEvent]], None],
+        digest_load: Callable[[], int],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """`fetch` performs a turn, `submit` takes jobs, `note` log lines, `fail` what ends the crawl."""
+        self._partition = partition
+        self._clock = clock
+        self._resolver = resolver
+        self._concurrency = concurrency
+        self._fetch = fetch
+        self._submit = submit
+        self._note = note
+        self._digest_load = digest_load
+        self._fail = fail
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._pause_s = 0.0
+        self.paused_until = 0.0
+        self.pause_reason = ""
+        self.resolving = 0
+        self.stopping = False
+        self.exhausted = asyncio.Event()
+        self.digest_bound = False  # the last look found that digests lag
+
+    def wake(self) -> None:
+        """Something changed: look again."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        self.stopping = True
+        self.wake()
+
+    def abort(self) -> None:
+        """Cancel what is in flight. The URLs stay in their queues."""
+        self.stop()
+        for task in self._tasks:
+            task.cancel()
+
+    async def drain(self) -> None:
+        """Wait until nothing is in flight."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def run(self) -> None:
+        """Hand out turns until stopped or exhausted."""
+        while not self.stopping:
+            self._wake.clear()
+            now = self._clock.now()
+            if now >= self.paused_until:
+                self._fill(now)
+                if self._partition.exhausted(self._clock.now()):
+                    self.exhausted.set()
+            await self._sleep()
+
+    def _fill(self, now: float) -> None:
+        self.digest_bound = self._digest_load() >= DIGEST_PENDING_MAX
+        while not self.digest_bound and self._partition.in_flight < self._concurrency:
+            turn = self._partition.next_turn(now)
+            if turn is None:
+                break
+            self._spawn(self._visit(turn))
+        self._note(self._partition.take_events())
+        for name in self._partition.take_resolves(RESOLVES_MAX - self.resolving):
+            self.resolving += 1
+            self._spawn(self._resolve(name))
+
+    async def _sleep(self) -> None:
+        now = self._clock.now()
+        at = max(self._partition.next_time() or now + WAIT_MAX_S, self.paused_until)
+        busy = self.digest_bound or self._partition.in_flight >= self._concurrency
+        wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
+        try:
+            await asyncio.wait_for(self._wake.wait(), max(wait_s, 0.001))
+        except TimeoutError:
+            return
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - handed to the one who ends the crawl, with its cause
+            self._fail(error)
+        self.wake()
+
+    async def _visit(self, turn: Turn) -> None:
+        outcome, digest, decoded = await self._fetch(turn)
+        now = self._clock.now()
+        self._judge_ourselves(outcome.failure is Failure.OURS, outcome.failure_detail, now)
+        jobs, events = self._partition.fetched(turn, outcome, digest, decoded, now)
+        self._note(events)
+        self._submit(jobs)
+
+    async def _resolve(self, host: str) -> None:
+        try:
+            resolution: Resolution = await self._resolver.resolve(name_of(host))
+        finally:
+            self.resolving -= 1
+        now = self._clock.now()
+        self._judge_ourselves(resolution.ours, resolution.error, now)
+        self._partition.resolved(host, resolution, now)
+
+    def _judge_ourselves(self, ours: bool, detail: str, now: float) -> None:  # noqa: FBT001 - the verdict
+        """A fault of ours pauses everything, longer each time; the first success ends the pause."""
+        if not ours:
+            self._pause_s = 0.0
+            if self.pause_reason:
+                self.pause_reason, self.paused_until = "", 0.0
+            return
+        if now >= self.paused_until:
+            self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, self._pause_s * 2))
+            self.paused_until = now + self._pause_s
+        self.pause_reason = detail or "no network"

@@ -1,0 +1,100 @@
+"""Turn → exchange → outcome. Builds the request, hashes the payload; decides nothing about hosts or URLs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Final, Protocol
+
+from gossamer.core.turn import Turn
+from gossamer.model.config import Config
+from gossamer.model.limits import ROBOTS_MAX_BYTES
+from gossamer.model.page import Kind, Outcome, Request
+from gossamer.policy.cookies import CookieJar
+from gossamer.policy.types import unwanted_types
+from gossamer.ports.web import Web
+from gossamer.version import VERSION
+
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+
+
+class Decoder(Protocol):
+    """Decodes a body from its content-codings under a cap."""
+
+    def __call__(self, payload: bytes, content_encoding: tuple[str, ...], max_bytes: int) -> bytes:
+        """As much as could be decoded."""
+        ...
+
+
+def user_agent(config: Config) -> str:
+    """`Mozilla/5.0 (compatible; NAME/VERSION; +CONTACT)`, without the contact when none is configured."""
+    contact = f"; +{config.identity.contact}" if config.identity.contact else ""
+    return f"Mozilla/5.0 (compatible; {config.identity.product}/{VERSION}{contact})"
+
+
+class FetchStage:
+    """Performs the exchanges of turns."""
+
+    def __init__(self, config: Config, web: Web, decode: Decoder) -> None:
+        """Fetch through `web`; `decode` is used for robots.txt, which is read in this process."""
+        self._config = config
+        self._web = web
+        self._decode = decode
+        self._unwanted = unwanted_types(config.fetch.types)
+        self._cookies = CookieJar() if config.fetch.cookies else None
+        identity = config.identity
+        headers = [
+            ("User-Agent", user_agent(config)),
+            ("Accept", identity.accept),
+            ("Accept-Language", identity.accept_language),
+            ("Accept-Encoding", ACCEPT_ENCODING),
+        ]
+        if identity.sender:
+            headers.append(("From", identity.sender))
+        self._headers = tuple(headers)
+
+    async def fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
+        """The outcome of a turn, the digest of its payload, and the decoded body of a robots.txt."""
+        outcome = await self._web.fetch(self._request(turn))
+        if self._cookies is not None:
+            self._cookies.take(turn.name, outcome.headers)
+        decoded = b""
+        if turn.kind is Kind.ROBOTS and outcome.payload:
+            decoded = self._decode(outcome.payload, outcome.content_encoding, ROBOTS_MAX_BYTES)
+        return outcome, payload_digest(outcome.payload), decoded
+
+    def forget(self, name: str) -> None:
+        """Close idle connections to a name."""
+        self._web.forget(name)
+
+    def _request(self, turn: Turn) -> Request:
+        fetch = self._config.fetch
+        headers = self._headers
+        if turn.etag:
+            headers = (*headers, ("If-None-Match", turn.etag))
+        if turn.last_modified:
+            headers = (*headers, ("If-Modified-Since", turn.last_modified))
+        if self._cookies is not None:
+            cookie = self._cookies.header(turn.name, turn.target, secure=turn.scheme == "https")
+            if cookie:
+                headers = (*headers, ("Cookie", cookie))
+        return Request(
+            url=turn.url,
+            scheme="https" if turn.scheme == "https" else "http",
+            name=turn.name,
+            port=turn.port,
+            target=turn.target,
+            address=turn.address,
+            headers=headers,
+            total_timeout_s=fetch.total_timeout_s,
+            connect_timeout_s=fetch.connect_timeout_s,
+            first_byte_timeout_s=fetch.first_byte_timeout_s,
+            body_max_bytes=fetch.max_body_bytes,
+            raw_max_bytes=fetch.max_body_bytes,
+            unwanted_types=() if turn.kind in (Kind.ROBOTS, Kind.SITEMAP) else self._unwanted,
+        )
+
+
+def payload_digest(payload: bytes) -> str:
+    """WARC-Payload-Digest: sha1 in base32 over the entity, after de-chunking and before decoding (WARC/1.1 section 5.9)."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()

@@ -1,0 +1,51 @@
+"""What this machine has left: disk, memory, file descriptors."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+from typing import Final
+
+from gossamer.model.errors import ConfigError
+
+DESCRIPTORS_OURS: Final = 640  # RocksDB's open files, workers, logs and the rest of the program
+DESCRIPTORS_PER_FETCH: Final = 2  # one in flight and one idle
+
+
+def disk_free_bytes(path: Path) -> int | None:
+    """Bytes that may still be written on the volume of a path, or of its nearest parent that exists."""
+    while not path.exists():
+        if path == path.parent:
+            return None
+        path = path.parent
+    usage = os.statvfs(path)
+    return usage.f_bavail * usage.f_frsize
+
+
+def resident_bytes() -> int:
+    """Resident memory of this process."""
+    try:
+        fields = Path("/proc/self/statm").read_text().split()
+        return int(fields[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def descriptors_for(concurrency: int) -> int:
+    """Raise the limit of open files as far as allowed; the number of fetches in flight that fits under it.
+
+    Raises ConfigError when not even a few fit.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_OURS + DESCRIPTORS_PER_FETCH * concurrency
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return concurrency
+    fitting = (soft - DESCRIPTORS_OURS) // DESCRIPTORS_PER_FETCH
+    if fitting < 1:
+        msg = f"the limit of open files is {soft}, at least {DESCRIPTORS_OURS + DESCRIPTORS_PER_FETCH} are needed (ulimit -n)"
+        raise ConfigError(msg)
+    return fitting

@@ -1,0 +1,217 @@
+"""Watches a running crawl: rates, budgets, the last visits, and the snapshot that views are shown."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Final, Protocol
+
+from gossamer.core.active import Phase
+from gossamer.core.bounds import Load, judge_bound
+from gossamer.core.partition import Committed, Partition
+from gossamer.model.config import Config
+from gossamer.model.limits import DIGEST_PENDING_MAX, LEVELS
+from gossamer.model.page import Kind
+from gossamer.model.view import Budget, Recent, Snapshot
+from gossamer.ports.clock import Clock
+from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
+from gossamer.surface.machine import disk_free_bytes, resident_bytes
+
+HISTORY_S: Final = 120  # seconds of rates kept for the sparkline
+RATE_WINDOW_S: Final = 5.0
+RECENT_MAX: Final = 8
+
+
+class Digesting(Protocol):
+    """The pool as far as it is shown."""
+
+    def load(self) -> int:
+        """Jobs accepted and not yet answered."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """Worker processes wanted."""
+        ...
+
+    @property
+    def restarts(self) -> int:
+        """Workers replaced so far."""
+        ...
+
+
+class Archived(Protocol):
+    """The archive as far as it is shown."""
+
+    count: int
+    bytes: int
+
+
+class Monitor:
+    """Samples counters and judges budgets."""
+
+    def __init__(self, config: Config, clock: Clock, partition: Partition, concurrency: int) -> None:
+        """Start watching now."""
+        self._config = config
+        self._clock = clock
+        self._partition = partition
+        self._concurrency = concurrency
+        self._totals = partition.context.counters.totals
+        self._started = clock.now()
+        self._ticked = self._started
+        self._samples: deque[tuple[float, int, int]] = deque([(self._started, self._totals.pages, self._totals.bytes)])
+        self._pages_before = self._totals.pages
+        self._recent: deque[Recent] = deque(maxlen=RECENT_MAX)
+
+    def note(self, committed: Committed) -> None:
+        """Remember a visit for the live view."""
+        if committed.turn.kind is Kind.PAGE:
+            event = committed.event
+            note = f"{event.duplicate_kind} duplicate" if event.duplicate_kind else event.reason or event.verdict
+            self._recent.append(
+                Recent(event.time, event.url, str(event.status), event.elapsed_ms / 1000, event.wire_bytes, note)
+            )
+
+    def sample(self) -> None:
+        """Take the counters of this moment."""
+        now = self._clock.now()
+        self._totals.elapsed_s += now - self._ticked
+        self._ticked = now
+        self._samples.append((now, self._totals.pages, self._totals.bytes))
+        while self._samples[0][0] < now - HISTORY_S:
+            self._samples.popleft()
+
+    def budget_reached(self) -> str:
+        """Which budget is used up, in words; "" when none is."""
+        limits, totals = self._config.limits, self._totals
+        if limits.pages is not None and totals.pages >= limits.pages:
+            return f"the budget of {limits.pages} pages is reached"
+        if limits.duration_s is not None and self._clock.now() - self._started >= limits.duration_s:
+            return f"the time of {limits.duration_s:g} s is over"
+        if limits.bytes is not None and totals.bytes >= limits.bytes:
+            return f"the budget of {limits.bytes} bytes is reached"
+        return ""
+
+    def snapshot(
+        self, state: str, detail: str, dispatch: DispatchStage, pool: Digesting, archive: Archived
+    ) -> Snapshot:
+        """Everything that is shown."""
+        totals, frontier = self._totals, self._partition.context.frontier
+        now = self._clock.now()
+        rate, bytes_rate = self._rates(now)
+        if dispatch.pause_reason and state == "crawling":
+            state, detail = "paused", dispatch.pause_reason
+        resting = sum(host.phase is Phase.LANE and host.row.next_allowed > now for host in frontier.active.values())
+        ready = sum(host.phase is Phase.LANE for host in frontier.active.values()) - resting
+        run_s = now - self._started
+        return Snapshot(
+            time=now,
+            state=state,
+            state_detail=detail,
+            directory=self._config.directory,
+            elapsed_s=totals.elapsed_s,
+            run_s=run_s,
+            runs=totals.runs,
+            pages=totals.pages,
+            visits=totals.visits,
+            rate_now=rate,
+            rate_average=(totals.pages - self._pages_before) / run_s if run_s > 0 else 0.0,
+            rate_history=self._history(),
+            bytes=totals.bytes,
+            bytes_rate_now=bytes_rate,
+            in_flight=self._partition.in_flight,
+            concurrency=self._concurrency,
+            hosts_known=totals.hosts,
+            hosts_active=len(frontier.active),
+            hosts_ready=ready,
+            hosts_resting=resting,
+            hosts_waiting=max(0, totals.hosts_with_work - len(frontier.active)),
+            hosts_parked=totals.parked,
+            slots=self._config.frontier.slots,
+            urls_known=totals.urls,
+            queued=totals.queued,
+            queue_by_level=[totals.queued_by_level[i] + totals.queued_by_level[i + LEVELS] for i in range(LEVELS)],
+            refresh_queued=sum(totals.queued_by_level[LEVELS:]),
+            statuses=dict(totals.statuses),
+            failures=dict(totals.failures),
+            duplicates_exact=totals.exact,
+            duplicates_near=totals.near,
+            not_modified=totals.not_modified,
+            refusals=dict(totals.refused),
+            digest_pending=self._partition.uncommitted(),
+            digest_max=DIGEST_PENDING_MAX,
+            workers=pool.workers,
+            worker_restarts=pool.restarts,
+            dns_pending=dispatch.resolving,
+            bound=judge_bound(self._load(state, rate, dispatch, pool)),
+            budgets=self._budgets(now),
+            eta_s=self._eta(rate, now),
+            segments=archive.count,
+            archive_bytes=archive.bytes,
+            disk_free_bytes=disk_free_bytes(Path(self._config.directory)),
+            memory_bytes=resident_bytes(),
+            errors=sum(totals.errors.values()),
+            recent=tuple(self._recent),
+        )
+
+    def _load(self, state: str, rate: float, dispatch: DispatchStage, pool: Digesting) -> Load:
+        context = self._partition.context
+        active = context.frontier.active.values()
+        periods = [host.row.delay_s + host.row.response_s for host in active]
+        lanes = {host.lane.id for host in active if host.lane is not None}
+        limit = self._config.limits.pages
+        return Load(
+            rate=rate,
+            paused=dispatch.pause_reason,
+            stopping=state == "stopping",
+            budget_reached=limit is not None and self._totals.pages >= limit,
+            in_flight=self._partition.in_flight,
+            concurrency=self._concurrency,
+            digest_bound=dispatch.digest_bound,
+            digest_pending=self._partition.uncommitted(),
+            workers=pool.workers,
+            resolving=dispatch.resolving,
+            resolves_max=RESOLVES_MAX,
+            hosts_active=len(periods),
+            hosts_resolving=sum(host.phase is Phase.RESOLVING for host in active),
+            lanes=len(lanes),
+            slots=self._config.frontier.slots,
+            waiting=self._totals.hosts_with_work > len(periods),
+            period_s=sum(periods) / len(periods) if periods and sum(periods) > 0 else 1.0,
+            asleep=len(context.frontier.asleep()),
+            queued=self._totals.queued,
+        )
+
+    def _rates(self, now: float) -> tuple[float, float]:
+        start = next(
+            sample for sample in self._samples if sample[0] >= now - RATE_WINDOW_S or sample is self._samples[-1]
+        )
+        span_s = now - start[0]
+        if span_s <= 0:
+            return 0.0, 0.0
+        return (self._totals.pages - start[1]) / span_s, (self._totals.bytes - start[2]) / span_s
+
+    def _history(self) -> tuple[float, ...]:
+        samples = list(self._samples)
+        pairs = zip(samples, samples[1:], strict=False)
+        return tuple((b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs if b[0] > a[0])
+
+    def _budgets(self, now: float) -> tuple[Budget, ...]:
+        limits, totals = self._config.limits, self._totals
+        found = []
+        if limits.pages is not None:
+            found.append(Budget("pages", totals.pages, limits.pages))
+        if limits.duration_s is not None:
+            found.append(Budget("duration", now - self._started, limits.duration_s))
+        if limits.bytes is not None:
+            found.append(Budget("bytes", totals.bytes, limits.bytes))
+        return tuple(found)
+
+    def _eta(self, rate: float, now: float) -> float | None:
+        limits, totals = self._config.limits, self._totals
+        times = []
+        if limits.pages is not None and rate > 0:
+            times.append(max(0.0, (limits.pages - totals.pages) / rate))
+        if limits.duration_s is not None:
+            times.append(max(0.0, self._started + limits.duration_s - now))
+        return min(times) if times else None
