@@ -145,6 +145,10 @@ def run(command: Sequence[str], *, timeout_s: float = CRAWL_TIMEOUT_S) -> Result
         out, err = process.communicate()
         words = (out + err).decode("utf-8", "replace")[-3000:]
         raise AssertionError(f"{command[:3]} did not end within {timeout_s} s: {words}") from None
+    finally:
+        if process.poll() is None:  # the test itself was given up
+            end_group(process, signal.SIGKILL)
+            process.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     elapsed_s = time.monotonic() - started
