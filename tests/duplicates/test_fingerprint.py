@@ -91,7 +91,7 @@ def test_fingerprints_are_the_same_in_every_process() -> None:
 
 
 STORED_HASH = 17_822_964_207_096_743_653
-STORED_SIMHASH = 16_620_982_256_926_564_068
+STORED_SIMHASH = 8_369_591_469_765_304_127
 
 
 @settings(deadline=None, max_examples=100)
@@ -100,6 +100,21 @@ def test_any_text_has_one(anything: str) -> None:
     found = fingerprint(anything)
     assert 0 <= found.content_hash < 2**64
     assert found.simhash is None or 0 <= found.simhash < 2**64
+
+
+def test_texts_longer_than_a_block_are_cut_between_words() -> None:
+    """The hash of a word does not depend on where the word stands."""
+    words = " ".join(text(60_000))
+    whole = module._word_hashes(module._normalise(words))
+    shifted = module._word_hashes(module._normalise("a few more words before it " + words))
+    assert len(whole) == 60_000
+    assert (shifted[6:] == whole).all()
+
+
+@pytest.mark.parametrize("spaces", [" ", "\n\n  ", " . ", "\u2003 "])
+def test_a_word_of_many_blocks_is_hashed(spaces: str) -> None:
+    found = module._word_hashes(module._normalise(f"{spaces}{'x' * 200_000}{spaces}y{spaces}"))
+    assert len(found) >= 2
 
 
 def test_hostile_texts_take_linear_time() -> None:

@@ -15,6 +15,7 @@ COUNTS = {
     "url/whatwg.jsonl": 1039,
     "url/equal_groups.jsonl": 30,
     "url/public_suffix.jsonl": 101,
+    "duplicates/pairs.jsonl": 496,
     "html/links.jsonl": 126,
     "html/base_url.jsonl": 20,
     "html/meta_refresh.jsonl": 29,

@@ -23,7 +23,7 @@ from gossamer.policy.traps import static_trap
 from gossamer.policy.types import wanted_url
 
 # Besides what WHATWG trims: signs that have no ink and no place at the ends of an address.
-_INKLESS: Final = "".join(map(chr, (*range(0x21), 0x7F, 0xA0, 0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0x3000, 0xFEFF)))
+_INKLESS: Final = "".join(map(chr, (*range(0x21), 0xA0, 0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0x3000, 0xFEFF)))
 
 
 class LinkRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +61,12 @@ class Judged:
 
 def trim(href: str) -> str:
     """A link's text without its fragment and without white space, controls and zero-width signs at its ends."""
-    href = href.partition("#")[0]
-    return href.strip(_INKLESS)
+    if "#" in href:
+        href = href[: href.index("#")]
+    # Nearly all are ASCII with ink at both ends.
+    if href and (href[0] <= " " or href[-1] <= " " or not href.isascii()):
+        href = href.strip(_INKLESS)
+    return href
 
 
 def resolve_base(href: str | None, document: str, encoding: str) -> Base:

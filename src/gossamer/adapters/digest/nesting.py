@@ -22,10 +22,11 @@ _FLAT: Final = frozenset(
 def bounded(markup: str) -> tuple[str, bool]:
     """The markup up to where it nests deeper than NESTING_MAX elements, and whether anything was cut off.
 
-    Costs two counts for a page whose tags are mostly closed; only others are looked at tag by tag.
+    Costs a count for a page with fewer tags, two for one whose tags are mostly closed; only others are looked at tag
+    by tag.
     """
-    closing = markup.count("</")
-    if markup.count("<") - 2 * closing <= NESTING_MAX:
+    opening = markup.count("<")
+    if opening <= NESTING_MAX or opening - 2 * markup.count("</") <= NESTING_MAX:
         return markup, False
     depth = 0
     for tag in _TAG.finditer(markup):

@@ -59,7 +59,8 @@ def _html(
         fields.setdefault("error", f"markup: cut where it nests deeper than {NESTING_MAX} elements")
     tree = parse_html(markup)
     found = scan(tree, markup)
-    found.links += stray_frames(markup)
+    if not found.links:
+        found.links += stray_frames(markup)
     said = from_headers(_headers(job, "x-robots-tag"), rules.product)
     for name, content in found.metas:
         said |= from_meta(name, content, rules.product)
