@@ -36,7 +36,7 @@ def test_a_page() -> None:
         "1000",
         "https://example.com/a%20b",
         "LL",
-        "com,example)/",
+        "https://example.com/",
         "text/html",
         "#000",
         "20260101000001250+212",
@@ -57,6 +57,25 @@ def test_a_seed_a_redirect_robots_and_a_long_path() -> None:
     assert fields(robots_event())[4] == "P"
     assert fields(event(kind=Kind.SITEMAP, depth=0))[4] == "M"
     assert fields(event(depth=60))[4] == "10+" + "L" * 50
+
+
+@pytest.mark.parametrize(
+    ("via", "shown"),
+    [
+        ("com,example,www)/a?b=c http", "http://www.example.com/a?b=c"),
+        ("com,example:8443)/", "https://example.com:8443/"),
+        ("127.0.0.1:8080)/x http", "http://127.0.0.1:8080/x"),
+        ("[::1]:81)/ http", "http://[::1]:81/"),
+        ("[::1])/", "https://[::1]/"),
+        ("localhost)/", "https://localhost/"),
+        ("sitemap:com,example)/sitemap.xml", "https://example.com/sitemap.xml"),
+        ("host:example.com", "-"),
+        ("seed", "-"),
+        ("", "-"),
+    ],
+)
+def test_via_is_a_url(via: str, shown: str) -> None:
+    assert fields(event(via=via))[5] == shown
 
 
 @pytest.mark.parametrize("failure", list(Failure))

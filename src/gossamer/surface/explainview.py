@@ -49,22 +49,15 @@ def _step_text(step: Step) -> Text:
 
 
 def render_visits(visits: Sequence[Visit]) -> RenderableType:
-    """Captures of a URL as a table."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
+    """Captures of a URL, each with its record."""
+    lines: list[RenderableType] = []
     for visit in visits:
-        record = f"{visit.segment} at {visit.offset:,}" if visit.segment else ""
-        kind = "revisit" if visit.revisit else visit.media_type
-        table.add_row(
-            Text(moment(visit.time)),
-            Text(str(visit.status)),
-            Text("" if visit.revisit else show_size(visit.bytes)),
-            Text("  ".join(escape(part) for part in (kind, visit.digest, record) if part)),
-        )
-    return Padding(table, (0, 0, 0, 2))
+        kind = "revisit" if visit.revisit else f"{escape(visit.media_type)}  {show_size(visit.bytes)}"
+        lines.append(Text.assemble((moment(visit.time), "bold"), f"  {visit.status}  {kind}  {escape(visit.digest)}"))
+        if visit.segment:
+            record = f"{escape(visit.segment)} at {visit.offset:,}, {visit.length:,} bytes"
+            lines.append(Padding(Text(record, style="dim", overflow="fold"), (0, 0, 0, 2)))
+    return Padding(Group(*lines), (0, 0, 0, 2))
 
 
 def problem_line(problem: Problem) -> str:

@@ -77,7 +77,7 @@ def format_heritrix(event: FetchEvent) -> str:
             f"{event.payload_bytes if event.status else '-':>10}",
             _field(event.url),
             _path(event),
-            "-" if event.via in {"", "seed"} else _field(event.via),
+            _via(event.via),
             _field(event.media_type) if event.media_type else "no-type",
             "#000",  # there are no threads; readers expect the field
             _start(event),
@@ -86,6 +86,18 @@ def format_heritrix(event: FetchEvent) -> str:
             _annotations(event),
         )
     )
+
+
+def _via(via: str) -> str:
+    """The URL of the page a URL was found on; "-" for seeds and for what the crawl asks of its own accord."""
+    key = via.removeprefix("sitemap:")
+    surt, _, scheme = key.partition(" ")
+    labels, bracket, path = surt.partition(")")
+    if not bracket:
+        return "-"
+    name, colon, port = labels.rpartition(":") if not labels.endswith("]") else (labels, "", "")
+    name = name if colon else labels
+    return _field(f"{scheme or 'https'}://{'.'.join(reversed(name.split(',')))}{colon}{port if colon else ''}{path}")
 
 
 def _iso(time: float) -> str:
