@@ -38,7 +38,7 @@ class Served(msgspec.Struct, frozen=True):
 class Run:
     """One run of a crawl. A second run on the same store is a restart."""
 
-    def __init__(  # noqa: PLR0913 - one simulation and its settings
+    def __init__(
         self,
         web: SimWeb,
         config: Config,
@@ -66,7 +66,7 @@ class Run:
             config,
             compile_scope(config.scope, urls),
             self.store,
-            random.Random(seed),  # noqa: S311 - a simulation, not a secret
+            random.Random(seed),
             started=self.clock.now(),
             lane_of=lambda host, address: lane_id(host, address, ranges),
             net_of=net_id,
@@ -119,7 +119,7 @@ class Run:
         now = self.clock.now()
         self.served.append(Served(turn.host, turn.address, turn.target, turn.started, now, answer.status))
         outcome = self.web.outcome(turn, answer, now)
-        digest = "sha1:" + base64.b32encode(hashlib.sha1(outcome.payload).digest()).decode()  # noqa: S324 - WARC's digest
+        digest = "sha1:" + base64.b32encode(hashlib.sha1(outcome.payload).digest()).decode()
         self._answers[turn.id] = answer
         jobs, events = self.partition.fetched(turn, outcome, digest, answer.body, now)
         self.events += events

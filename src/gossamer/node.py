@@ -1,17 +1,17 @@
 """The only wiring: every stage, the queues between them, and how a crawl starts and ends.
 
-    from        to          queue                              bound
-    ----------  ----------  ---------------------------------  -----------------------------------------------
-    seeds       partition   one commit                         SEEDS_MAX
-    partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
-    dispatch    fetch       exchanges in flight                fetch.concurrency
-    dispatch    resolver    look-ups in flight                 RESOLVES_MAX
-    fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
-    digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
-    workers     commit      digests whose records are durable  as many as there are jobs
-    commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
-    commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
-    calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
+from        to          queue                              bound
+----------  ----------  ---------------------------------  -----------------------------------------------
+seeds       partition   one commit                         SEEDS_MAX
+partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
+dispatch    fetch       exchanges in flight                fetch.concurrency
+dispatch    resolver    look-ups in flight                 RESOLVES_MAX
+fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
+digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
+workers     commit      digests whose records are durable  as many as there are jobs
+commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
+commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
+calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from gossamer.core.context import Context
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
 from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, DiskFullError, GossamerError
-from gossamer.model.page import Kind
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Snapshot
 from gossamer.policy.guard import parse_networks
@@ -57,7 +56,6 @@ from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.engine import CrawlReader, LiveView
 from gossamer.surface.machine import descriptors_for, disk_free_bytes
 from gossamer.surface.monitor import Monitor
-
 from gossamer.version import VERSION
 
 TICK_S: Final = 0.5
@@ -93,7 +91,10 @@ class Node:
         self._store = RocksStore(self.directory / "state")
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="sync")
         context = Context(
-            config, scope, self._store, random.Random(secrets.randbits(64)),  # noqa: S311 - spreads load, guards nothing
+            config,
+            scope,
+            self._store,
+            random.Random(secrets.randbits(64)),
             started=self.clock.now(),
             lane_of=lambda host, address: lane_id(host, address, cdn),
             net_of=net_id,
@@ -108,14 +109,16 @@ class Node:
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
         self._resolver = DnsResolver(config.dns, self.clock)
         self.pool = DigestPool(
-            config, scope, self.directory / "archive", self.clock.now,
-            software=f"Gossamer/{VERSION}", user_agent=user_agent(config),
+            config,
+            scope,
+            self.directory / "archive",
+            self.clock.now,
+            software=f"Gossamer/{VERSION}",
+            user_agent=user_agent(config),
         )
         await self.pool.start()
         self._wire(concurrency)
-        self.seeds_refused = self.partition.seed(
-            [(url, seed_kind(url)) for url in seeds], self.clock.now()
-        )
+        self.seeds_refused = self.partition.seed([(url, seed_kind(url)) for url in seeds], self.clock.now())
 
     def _wire(self, concurrency: int) -> None:
         fetch = FetchStage(self.config, self._web, lambda *body: decode_body(*body).body)
@@ -124,8 +127,15 @@ class Node:
         )
         self.digest = DigestStage(self.pool, commit=self._commit.commit, fail=self._fail, done=self._digest_done)
         self.dispatch = DispatchStage(
-            self.partition, self.clock, self._resolver, concurrency=concurrency, fetch=fetch.fetch,
-            submit=self.digest.submit, note=self._commit.note, digest_load=self.digest.load, fail=self._fail,
+            self.partition,
+            self.clock,
+            self._resolver,
+            concurrency=concurrency,
+            fetch=fetch.fetch,
+            submit=self.digest.submit,
+            note=self._commit.note,
+            digest_load=self.digest.load,
+            fail=self._fail,
         )
         self._refresh = RefreshStage(self.partition, self.clock, queued=self.dispatch.wake)
         self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
@@ -137,8 +147,13 @@ class Node:
         self._refresh.check()
         loops = [
             asyncio.create_task(self._watched(work))
-            for work in (self.dispatch.run(), self._commit.run(), self._refresh.run(), self._tick(view),
-                         self._exhausted())
+            for work in (
+                self.dispatch.run(),
+                self._commit.run(),
+                self._refresh.run(),
+                self._tick(view),
+                self._exhausted(),
+            )
         ]
         try:
             await self._over.wait()

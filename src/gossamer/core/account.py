@@ -7,7 +7,6 @@ from typing import Final
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import park, unpark
-from gossamer.core.turn import Turn
 from gossamer.model.page import Failure, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
@@ -19,7 +18,7 @@ SERVER_ERROR: Final = 500
 UNREACHED_PARK_AFTER: Final = 3  # failures in a row of a host that never answered
 
 
-def account(context: Context, row: HostRow, turn: Turn, outcome: Outcome, now: float) -> float:
+def account(context: Context, row: HostRow, outcome: Outcome, now: float) -> float:
     """Update the ledger after a visit that ended at `now`; returns when the lane may be used again.
 
     The gap counts from the end of the fetch. Retry-After is honoured in full (up to a day); timeouts, connection
@@ -86,8 +85,12 @@ def _park_after_streak(context: Context, row: HostRow, outcome: Outcome, now: fl
     limit = politeness.park_after if row.reached else min(UNREACHED_PARK_AFTER, politeness.park_after)
     if row.errors >= limit:
         what = outcome.failure or f"status {outcome.status}"
-        park(context, row, f"{Reason.HOST_PARKED}: {row.errors} failures in a row, the last one {what}",
-             now + politeness.park_s)
+        park(
+            context,
+            row,
+            f"{Reason.HOST_PARKED}: {row.errors} failures in a row, the last one {what}",
+            now + politeness.park_s,
+        )
 
 
 def unresolved(context: Context, row: HostRow, error: str, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Letting URLs in: known already?, budgets and growth traps, then a row and a place in the queue. One commit decides."""
+"""Letting URLs in: known already?, budgets, growth traps, then a row and a place in the queue. One commit decides."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core.changes import Changes, decode_shape
+from gossamer.core.changes import Changes, encode
 from gossamer.core.counters import Counters, bump
 from gossamer.core.hostqueue import enqueue
-from gossamer.core.keys import shape_key
 from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
 from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, Entry, HostRow, State, UrlRow
-from gossamer.policy.traps import judge_duplicates, judge_shape, shape_of
+from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, State
+from gossamer.policy.traps import judge_duplicates, shape_of
 
 KNOWN_GENERATION_MAX: Final = 100_000  # keys in each of the two generations of the recently-known cache
 DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted
@@ -44,7 +43,7 @@ class Known:
         self._young: set[str] = set()
         self._old: set[str] = set()
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
         """Whether the key was seen lately. False says nothing."""
         return key in self._young or key in self._old
 
@@ -63,7 +62,7 @@ class Admission:
         self._ledger = ledger
         self._counters = counters
         self._waiting = waiting
-        self._known = Known()
+        self.known = Known()
 
     def admit(self, changes: Changes, candidates: list[Candidate], now: float) -> tuple[int, dict[str, int]]:
         """Let in what is new. Returns how many, and how many were refused by reason. Known ones are neither."""
@@ -76,7 +75,7 @@ class Admission:
             if made:
                 self._counters.totals.hosts += 1
             touched[row.host] = row
-            reason = self._refusal(changes, candidate, row)
+            reason = self._refusal(candidate, row)
             if reason is not None:
                 bump(refused, reason)
                 bump(row.refused, reason)
@@ -91,7 +90,7 @@ class Admission:
     def _fresh(self, changes: Changes, candidates: list[Candidate]) -> list[Candidate]:
         unsure: dict[str, Candidate] = {}
         for candidate in candidates:
-            if candidate.key not in self._known:
+            if candidate.key not in self.known:
                 unsure.setdefault(candidate.key, candidate)
         if not unsure:
             return []
@@ -101,48 +100,38 @@ class Admission:
             if raw is None:
                 fresh.append(candidate)
             else:
-                self._known.add(key)
+                self.known.add(key)
         return fresh
 
-    def _refusal(self, changes: Changes, candidate: Candidate, row: HostRow) -> Reason | None:
+    def _refusal(self, candidate: Candidate, row: HostRow) -> Reason | None:
         if row.pending >= PENDING_PER_HOST_MAX and candidate.level >= DEFERRED_LEVEL:
             return Reason.HOST_PENDING_FULL
-        if candidate.kind is not Kind.PAGE or candidate.depth == 0:
+        if candidate.kind is not Kind.PAGE or candidate.depth == 0 or not row.fetched:
             return None
-        if row.fetched:
-            reason = judge_duplicates(row.fetched, row.duplicates)
-            if reason is not None:
-                return reason
-            raw = changes.get(Cf.HOST, shape_key(row.host, shape_of_key(candidate.url)))
-            if raw is not None:
-                return judge_shape(*decode_shape(raw))
-        return None
+        if row.tired_shapes and shape_of(candidate.url) in row.tired_shapes:
+            return Reason.TRAP_SHAPE
+        return judge_duplicates(row.fetched, row.duplicates)
 
     def _enter(self, changes: Changes, candidate: Candidate, row: HostRow, now: float) -> None:
         sequence = self._counters.sequence()
-        changes.put_url(
-            candidate.key,
-            UrlRow(
-                url=candidate.url,
-                host=row.host,
-                state=State.QUEUED,
-                kind=candidate.kind,
-                depth=candidate.depth,
-                level=candidate.level,
-                sequence=sequence,
-                discovered=now,
-                via=candidate.via,
-                redirects=candidate.redirects,
-            ),
+        fresh = NewUrlRow(
+            candidate.url,
+            row.host,
+            State.QUEUED,
+            candidate.kind,
+            candidate.depth,
+            candidate.level,
+            sequence,
+            now,
+            candidate.via,
+            candidate.redirects,
         )
-        self._known.add(candidate.key)
-        totals = self._counters.totals
-        totals.urls += 1
+        changes.put(Cf.URL, candidate.key.encode(), encode(fresh))
+        self.known.add(candidate.key)
+        self._counters.totals.urls += 1
         self.queue(changes, row, candidate.key, candidate.level, sequence, refresh=False)
 
-    def queue(  # noqa: PLR0913 - the parts of one queue entry
-        self, changes: Changes, row: HostRow, key: str, level: int, sequence: int, *, refresh: bool
-    ) -> None:
+    def queue(self, changes: Changes, row: HostRow, key: str, level: int, sequence: int, *, refresh: bool) -> None:
         """Put a known URL at the end of a level of its host's queue, and its host among the waiting ones.
 
         The caller puts the ledger row and the URL row.
@@ -155,8 +144,3 @@ class Admission:
         totals.hosts_with_work += row.waiting_level < 0
         if row.waiting_level < 0 or level < row.waiting_level:
             self._waiting.put(changes, row, level, self._counters.sequence())
-
-
-def shape_of_key(url: str) -> str:
-    """The growth shape of a URL in its wire form."""
-    return shape_of(url)

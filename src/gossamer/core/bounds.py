@@ -40,11 +40,11 @@ def judge_bound(load: Load) -> Bound:
     if load.budget_reached:
         return Bound(BoundName.BUDGET, "the page budget is reached")
     if load.digest_bound:
-        return Bound(
-            BoundName.DIGEST, f"{load.digest_pending} pages wait for {load.workers} digest workers: CPU binds"
-        )
+        return Bound(BoundName.DIGEST, f"{load.digest_pending} pages wait for {load.workers} digest workers: CPU binds")
     if load.in_flight >= load.concurrency:
-        return Bound(BoundName.CONCURRENCY, f"all {load.concurrency} requests that may be in flight are (fetch.concurrency)")
+        return Bound(
+            BoundName.CONCURRENCY, f"all {load.concurrency} requests that may be in flight are (fetch.concurrency)"
+        )
     if load.resolving >= load.resolves_max or load.hosts_resolving > max(1, load.hosts_active // 2):
         return Bound(BoundName.DNS, f"{load.hosts_resolving + load.resolving} hosts wait for their address")
     if not load.hosts_active:

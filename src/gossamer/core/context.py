@@ -27,7 +27,7 @@ LANES_READ_AT_ONCE: Final = 1_000
 class Context:
     """Store, ledger, counters, queues and rules of one partition."""
 
-    def __init__(  # noqa: PLR0913 - the one place where a partition is put together
+    def __init__(
         self,
         config: Config,
         scope: ScopeRules,

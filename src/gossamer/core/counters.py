@@ -1,4 +1,4 @@
-"""Counts of everything, kept incrementally and written with every commit, so that a crash cannot part them from the rows."""
+"""Counts of everything, kept incrementally and written with every commit: a crash cannot part them from the rows."""
 
 from __future__ import annotations
 

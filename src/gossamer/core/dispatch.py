@@ -1,4 +1,4 @@
-"""Making turns: the next host that may go, the next of its URLs, and every check that belongs to the moment of fetching."""
+"""Making turns: the next host that may go, the next of its URLs, and all checks that belong to the moment of fetching."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Dispatch:
             return self._turn(host, address, now, place=place, row=row, parts=(scheme, name, port, target))
         return None
 
-    def _turn(  # noqa: PLR0913 - the parts of one turn
+    def _turn(
         self,
         host: ActiveHost,
         address: str,
@@ -108,7 +108,7 @@ class Dispatch:
         parts: tuple[str, str, int, str],
     ) -> Turn:
         self._buckets.take(address, now)
-        known = row.pointer is not None and bool(row.payload_digest) and row.status == 200  # noqa: PLR2004 - HTTP OK
+        known = row.pointer is not None and bool(row.payload_digest) and row.status == 200
         scheme, name, port, target = parts
         return Turn(
             id=self._next_id(),
@@ -152,7 +152,7 @@ class Dispatch:
         self._c.counters.totals.turns += 1
         return self._c.counters.totals.turns
 
-    def _refuse(  # noqa: PLR0913 - one refused URL
+    def _refuse(
         self, changes: Changes, host: ActiveHost, place: Place, row: UrlRow, reason: Reason, why: str, now: float
     ) -> None:
         drop_place(self._c, changes, host.row, place)
@@ -165,8 +165,18 @@ class Dispatch:
         host.row.refused[reason] = host.row.refused.get(reason, 0) + 1
         self.events.append(
             FetchEvent(
-                time=now, url=row.url, key=place.key, host=host.name, site=host.row.site, kind=row.kind, reason=reason,
-                detail=why, verdict="refused", depth=row.depth, level=row.level, via=row.via,
+                time=now,
+                url=row.url,
+                key=place.key,
+                host=host.name,
+                site=host.row.site,
+                kind=row.kind,
+                reason=reason,
+                detail=why,
+                verdict="refused",
+                depth=row.depth,
+                level=row.level,
+                via=row.via,
             )
         )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, Literal
 
 from gossamer.core import copies, harvest, softfour
+from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes, decode_shape, decode_site, encode
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
@@ -17,7 +18,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.policy.duplicates import is_unchanged
 from gossamer.policy.refresh import interval_s
-from gossamer.policy.traps import shape_of
+from gossamer.policy.traps import judge_shape, shape_of
 
 OK: Final = 200
 NOT_MODIFIED: Final = 304
@@ -26,15 +27,21 @@ GONE: Final = 410
 TOO_MANY: Final = 429
 SERVER_ERROR: Final = 500
 HISTORY_MAX: Final = 100  # earlier captures named in a row; older ones are found through the CDXJ index
+TIRED_SHAPES_MAX: Final = 200  # of one host
 HEADER_KEPT_MAX: Final = 500  # characters of ETag and Last-Modified
 
 
-def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str) -> Job:
+def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str) -> Job:
     """The digest job of a response: a revisit when the payload is held already, or when the server said 304."""
     original: Original | None = None
-    revisit = ""
+    revisit: Literal["", "identical", "not-modified"] = ""
     row = changes.url(turn.key)
-    if outcome.status == NOT_MODIFIED and row is not None and row.pointer is not None and (turn.etag or turn.last_modified):
+    if (
+        outcome.status == NOT_MODIFIED
+        and row is not None
+        and row.pointer is not None
+        and (turn.etag or turn.last_modified)
+    ):
         original = Original(row.original_url or row.url, row.visited, row.payload_digest, row.pointer)
         revisit = "not-modified"
     elif outcome.payload and not outcome.truncated:
@@ -70,7 +77,7 @@ def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, p
     )
 
 
-def wants_retry(context: Context, turn: Turn, outcome: Outcome, row: UrlRow) -> bool:
+def wants_retry(context: Context, outcome: Outcome, row: UrlRow) -> bool:
     """Whether a visit that brought nothing is made again later. 429 is the host's business, not the URL's fault."""
     if outcome.failure is None and outcome.status != TOO_MANY and outcome.status < SERVER_ERROR:
         return False
@@ -83,12 +90,12 @@ def requeue(context: Context, changes: Changes, host: HostRow, turn: Turn, row: 
     context.admission.queue(changes, host, turn.key, row.level, row.sequence, refresh=row.refresh)
 
 
-def settle_failure(  # noqa: PLR0913 - one failed visit
-    context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, row: UrlRow
+def settle_failure(
+    context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, row: UrlRow, now: float
 ) -> bool:
     """A visit without a response: again later, or given up with its reason. Returns whether it goes back."""
     row.attempts += 1
-    if wants_retry(context, turn, outcome, row):
+    if wants_retry(context, outcome, row):
         requeue(context, changes, host, turn, row)
         return True
     row.detail = f"{outcome.failure}: {outcome.failure_detail} ({row.attempts} attempts)"
@@ -96,6 +103,8 @@ def settle_failure(  # noqa: PLR0913 - one failed visit
     context.counters.refuse(row.reason)
     if row.state is State.QUEUED:
         row.state = State.FAILED
+    else:
+        _plan(context, changes, row, turn, host, now, duplicate=True)
     row.refresh = False
     return False
 
@@ -110,10 +119,17 @@ def settle_unarchived(context: Context, row: UrlRow, digest: Digest) -> None:
         row.state = State.FAILED
 
 
-def settle_response(  # noqa: PLR0913 - one response
-    context: Context, changes: Changes, host: HostRow, turn: Turn, outcome: Outcome, job: Job, digest: Digest, row: UrlRow,
+def settle_response(
+    context: Context,
+    changes: Changes,
+    host: HostRow,
+    turn: Turn,
+    outcome: Outcome,
+    job: Job,
+    digest: Digest,
+    row: UrlRow,
     now: float,
-) -> tuple[list[harvest.Candidate], bool, str]:
+) -> tuple[list[Candidate], bool, str]:
     """Write what a response says into the row. Returns candidates, whether it is fetched again, and the verdict."""
     totals = context.counters.totals
     before = (row.payload_digest, row.simhash, row.content_hash, row.visits)
@@ -141,12 +157,12 @@ def settle_response(  # noqa: PLR0913 - one response
         return [], False, "not-modified"
     if outcome.status != OK:
         row.attempts += 1
-        again = wants_retry(context, turn, outcome, row)
+        again = wants_retry(context, outcome, row)
         if not again:
             _ended(context, changes, row, turn, host, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
-    _note_content(row, outcome, job, digest)
+    _note_content(row, outcome, digest)
     changed = _changed(before, row)
     if changed is not None:
         row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
@@ -162,13 +178,13 @@ def settle_response(  # noqa: PLR0913 - one response
     else:
         _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
-        _count_shape(changes, host.host, row)
+        _count_shape(changes, host, row)
     _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))
     verdict = "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
     return _candidates(context, turn, digest, row, host), False, verdict
 
 
-def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host: HostRow) -> list[harvest.Candidate]:
+def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host: HostRow) -> list[Candidate]:
     for reason, count in digest.refused.items():
         context.counters.refuse(reason, count)
         bump(host.refused, reason, count)
@@ -176,7 +192,7 @@ def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host:
         return harvest.sitemap_entries(digest, turn, row.depth, host)
     if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
         return []
-    return harvest.links(digest, turn, row.depth, duplicate=bool(row.duplicate_of))
+    return harvest.links(digest, turn, row.depth, context.admission.known, duplicate=bool(row.duplicate_of))
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
@@ -197,7 +213,7 @@ def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> No
         row.original_url = job.original.url if job.original is not None else ""
 
 
-def _note_content(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
+def _note_content(row: UrlRow, outcome: Outcome, digest: Digest) -> None:
     row.etag = (outcome.header("etag") or "")[:HEADER_KEPT_MAX]
     row.last_modified = (outcome.header("last-modified") or "")[:HEADER_KEPT_MAX]
     row.redirect_to = ""
@@ -246,13 +262,21 @@ def _judge_copies(
         host.duplicates += 1
 
 
-def _count_shape(changes: Changes, host: str, row: UrlRow) -> None:
-    """Growth of the URL's shape: how many were fetched, how many brought something new."""
-    slot = shape_key(host, shape_of(row.url))
+def _count_shape(changes: Changes, host: HostRow, row: UrlRow) -> None:
+    """Growth of the URL's shape: how many were fetched, how many brought something new. A shape that has stopped
+    bringing any is named in the ledger, where admission looks.
+    """
+    shape = shape_of(row.url)
+    slot = shape_key(host.host, shape)
     raw = changes.get(Cf.HOST, slot)
     fetched, new = decode_shape(raw) if raw is not None else (0, 0)
-    is_new = not row.duplicate_of and row.reason != Reason.SOFT_404
-    changes.put(Cf.HOST, slot, encode((fetched + 1, new + is_new)))
+    fetched, new = fetched + 1, new + (not row.duplicate_of and row.reason != Reason.SOFT_404)
+    changes.put(Cf.HOST, slot, encode((fetched, new)))
+    if judge_shape(fetched, new) is None:
+        if shape in host.tired_shapes:
+            host.tired_shapes.remove(shape)
+    elif shape not in host.tired_shapes and len(host.tired_shapes) < TIRED_SHAPES_MAX:
+        host.tired_shapes.append(shape)
 
 
 def _count_site(changes: Changes, site: str, now: float) -> None:
@@ -272,11 +296,21 @@ def _ended(
     row.state = State.FETCHED
     row.refresh = False
     row.redirects = 0 if row.status == OK else row.redirects
+    _plan(context, changes, row, turn, host, now, duplicate=duplicate)
+
+
+def _plan(
+    context: Context, changes: Changes, row: UrlRow, turn: Turn, host: HostRow, now: float, *, duplicate: bool
+) -> None:
+    """Enter the next visit in the calendar."""
     if turn.kind is not Kind.PAGE and turn.kind is not Kind.SITEMAP:
         return
     wait_s = interval_s(
-        context.config.refresh, changes=row.changes, unchanged=row.unchanged,
-        observed_s=max(0.0, now - row.discovered), duplicate=duplicate,
+        context.config.refresh,
+        changes=row.changes,
+        unchanged=row.unchanged,
+        observed_s=max(0.0, now - row.discovered),
+        duplicate=duplicate,
     )
     if row.due:
         changes.delete(Cf.DUE, due_key(row.due, turn.key))

@@ -23,9 +23,10 @@ REFILL_MAX: Final = 256  # hosts looked at in one refill, so that one call stays
 
 class Frontier:
     """Slots, sleepers and lanes. Every host is in exactly one place: waiting on disk, asleep, outside a full lane,
-    or active; and an active one in exactly one phase."""
+    or active; and an active one in exactly one phase.
+    """
 
-    def __init__(  # noqa: PLR0913 - the collaborators of one state machine, wired once
+    def __init__(
         self,
         store: Store,
         ledger: Ledger,
@@ -39,7 +40,8 @@ class Frontier:
         chance: Chance,
     ) -> None:
         """`lane_of(host, address)` names a lane, `lane_floor` says from when a lane new to memory may be used,
-        `yield_slot` commits a host to the end of its front queue, `on_activate` sees every row that gets a slot."""
+        `yield_slot` commits a host to the end of its front queue, `on_activate` sees every row that gets a slot.
+        """
         self._store = store
         self._ledger = ledger
         self._waiting = waiting
@@ -62,10 +64,10 @@ class Frontier:
     def refill(self, now: float) -> None:
         """Wake sleepers whose time has come and give free slots to returning and waiting hosts."""
         while self._sleepers and self._sleepers[0][0] <= now:
-            at, host = heapq.heappop(self._sleepers)
-            if self._asleep.get(host) == at:
-                del self._asleep[host]
-                self._returning.append(host)
+            at, sleeper = heapq.heappop(self._sleepers)
+            if self._asleep.get(sleeper) == at:
+                del self._asleep[sleeper]
+                self._returning.append(sleeper)
         looked = 0
         while len(self.active) < self._slots and looked < REFILL_MAX:
             looked += 1
@@ -245,7 +247,9 @@ class Frontier:
 
     def next_time(self) -> float | None:
         """When something can happen without an event from outside, or None."""
-        times = [at for at in (self.lanes.next_time(), self._sleepers[0][0] if self._sleepers else None) if at is not None]
+        times = [
+            at for at in (self.lanes.next_time(), self._sleepers[0][0] if self._sleepers else None) if at is not None
+        ]
         return min(times) if times else None
 
     def can_refill(self) -> bool:

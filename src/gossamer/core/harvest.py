@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from gossamer.core.admission import Candidate
@@ -38,8 +39,8 @@ def year_of(now: float) -> int:
     return 1970 + int(now / 31_556_952)
 
 
-def links(digest: Digest, turn: Turn, depth: int, *, duplicate: bool) -> list[Candidate]:
-    """Candidates for the links of a page."""
+def links(digest: Digest, turn: Turn, depth: int, known: Container[str], *, duplicate: bool) -> list[Candidate]:
+    """Candidates for the links of a page that are not surely known already."""
     return [
         Candidate(
             url=wire,
@@ -52,6 +53,7 @@ def links(digest: Digest, turn: Turn, depth: int, *, duplicate: bool) -> list[Ca
         )
         for group in digest.links
         for wire, key in group.links
+        if key not in known
     ]
 
 
@@ -86,14 +88,20 @@ def sitemaps(urls: list[str], via: str, row: HostRow, depth: int, base: str | No
         row.sitemaps += 1
         found.append(
             Candidate(
-                url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=depth, via=via,
+                url=url.wire,
+                key=url.key,
+                host=url.host,
+                site=url.site,
+                level=0,
+                depth=depth,
+                via=via,
                 kind=Kind.SITEMAP,
             )
         )
     return found
 
 
-def redirect(  # noqa: PLR0913 - one hop and where it stands
+def redirect(
     context: Context, changes: Changes, turn: Turn, outcome: Outcome, row: UrlRow, now: float
 ) -> tuple[list[Candidate], bool]:
     """Candidate for a redirect's target; notes the target, or why it is not followed, in the row.
@@ -129,14 +137,21 @@ def redirect(  # noqa: PLR0913 - one hop and where it stands
         context.counters.refuse(refusal[0])
         return [], False
     candidate = Candidate(
-        url=url.wire, key=url.key, host=url.host, site=url.site, level=redirect_level(row.level), depth=row.depth,
-        via=turn.key, redirects=row.redirects + 1, kind=turn.kind,
+        url=url.wire,
+        key=url.key,
+        host=url.host,
+        site=url.site,
+        level=redirect_level(row.level),
+        depth=row.depth,
+        via=turn.key,
+        redirects=row.redirects + 1,
+        kind=turn.kind,
     )
     return [candidate], False
 
 
 def _respelled(context: Context, row: UrlRow, url: Url) -> tuple[list[Candidate], bool]:
-    """A redirect to another spelling of the same canonical URL (a session id, say): take that spelling, within limits."""
+    """A redirect to another spelling of the same canonical URL (a session id, say): take it, within limits."""
     row.redirects += 1
     if row.redirects > REDIRECTS_MAX or row.self_redirects > 0:
         row.reason, row.detail = Reason.REDIRECT_LOOP, f"spellings of one URL redirect to one another, to {url.wire}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from gossamer.core.changes import Changes, decode_entry, encode
 from gossamer.core.chance import Chance, weighted
+from gossamer.core.changes import Changes, decode_entry, encode
 from gossamer.core.keys import QUEUE_LEVELS, queue_key, queue_place
 from gossamer.model.limits import LEVEL_WEIGHTS, LEVELS
 from gossamer.model.record import Cf, Entry, HostRow
@@ -55,7 +55,9 @@ class HostQueue:
                 self.leased.add((place.level, place.sequence))
                 self._leased_by_level[level] += 1
                 return place
-            msg = f"queue of {self._row.host} has {self._row.pending_by_level[level]} at level {level} but none is found"
+            msg = (
+                f"queue of {self._row.host} has {self._row.pending_by_level[level]} at level {level} but none is found"
+            )
             raise AssertionError(msg)
         return None
 

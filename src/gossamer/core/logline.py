@@ -8,7 +8,7 @@ from gossamer.model.page import Digest, Job, Outcome
 from gossamer.model.record import HostRow, UrlRow
 
 
-def log_line(  # noqa: PLR0913 - everything that one visit is made of
+def log_line(
     turn: Turn,
     outcome: Outcome,
     host: HostRow,

@@ -143,7 +143,9 @@ class Partition:
                 refused[url.wire] = reason
                 continue
             candidates.append(
-                Candidate(url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=0, via="seed", kind=kind)
+                Candidate(
+                    url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=0, via="seed", kind=kind
+                )
             )
         changes = Changes(self.context.store)
         self.context.admission.admit(changes, candidates, now)
@@ -187,8 +189,12 @@ class Partition:
         if not allowed and not resolution.ours:
             if resolution.addresses:
                 why = forbidden(resolution.addresses[0], self._allow)
-                park(self.context, row, f"{Reason.ADDRESS_FORBIDDEN}: {resolution.addresses[0]} is {why}",
-                     now + FORBIDDEN_PARK_S)
+                park(
+                    self.context,
+                    row,
+                    f"{Reason.ADDRESS_FORBIDDEN}: {resolution.addresses[0]} is {why}",
+                    now + FORBIDDEN_PARK_S,
+                )
             else:
                 unresolved(self.context, row, resolution.error, now)
             self._rules.fail_foreign(changes, host, resolution.error or "address forbidden", now)
@@ -213,7 +219,7 @@ class Partition:
             self._fault_of_ours(changes, host, turn, outcome, now)
             return [], []
         gap_s = outcome.started - row.last_fetch if row.last_fetch else None
-        lane_next = account(self.context, row, turn, outcome, now)
+        lane_next = account(self.context, row, outcome, now)
         changes.put(Cf.LANE, turn.lane.encode(), f"{lane_next:.3f}".encode())
         if outcome.failure is None:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
@@ -222,7 +228,7 @@ class Partition:
         if row.parked:
             self._rules.fail_foreign(changes, host, row.parked, now)
         if outcome.failure is None:
-            job = ending.make_job(self.context, changes, turn, outcome, payload_digest)
+            job = ending.make_job(changes, turn, outcome, payload_digest)
             jobs, events = self._hand_over(Pending(turn, outcome, job, gap_s, turn.lane)), []
             host.uncommitted += 1
         else:
@@ -264,11 +270,23 @@ class Partition:
         self._page_turns -= turn.kind is Kind.PAGE
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
-        event = log_line(pending.turn, outcome, host.row, row, now, job=pending.job, digest=digest, verdict=verdict,
-                         retry=again, admitted=admitted, refused=refused, gap_s=pending.gap_s)
+        event = log_line(
+            pending.turn,
+            outcome,
+            host.row,
+            row,
+            now,
+            job=pending.job,
+            digest=digest,
+            verdict=verdict,
+            retry=again,
+            admitted=admitted,
+            refused=refused,
+            gap_s=pending.gap_s,
+        )
         return Committed(event, turn, outcome, digest, self._release(pending.job.payload_digest))
 
-    def _settled(  # noqa: PLR0913 - one digest and where it belongs
+    def _settled(
         self, changes: Changes, host: ActiveHost, pending: Pending, digest: Digest, row: UrlRow, now: float
     ) -> tuple[list[Candidate], bool, str]:
         if digest.pointer is None:
@@ -302,7 +320,7 @@ class Partition:
         again = False
         if turn.place is not None:
             self._leave_queue(changes, host, turn)
-            again = ending.settle_failure(self.context, changes, host.row, turn, outcome, row)
+            again = ending.settle_failure(self.context, changes, host.row, turn, outcome, row, now)
             changes.put_url(turn.key, row)
         elif turn.kind is Kind.PROBE:
             host.row.not_found_state = softfour.HONEST
@@ -330,7 +348,7 @@ class Partition:
             return []
         following = waiting.pop(0)
         changes = Changes(self.context.store)
-        following.job = ending.make_job(self.context, changes, following.turn, following.outcome, payload_digest)
+        following.job = ending.make_job(changes, following.turn, following.outcome, payload_digest)
         self._payloads[payload_digest] = waiting
         self._pending[following.job.id] = following
         return [following.job]

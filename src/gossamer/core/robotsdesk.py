@@ -85,7 +85,7 @@ class RobotsDesk:
             raise AssertionError(msg)  # noqa: TRY004 - a broken invariant, not a caller's type error
         return Errand(kind=Kind.ROBOTS, url=url.wire, key=url.key, for_host=host.host, scheme=scheme, seen=(url.wire,))
 
-    def deliver(  # noqa: PLR0913 - one fetched file
+    def deliver(
         self, changes: Changes, row: HostRow, scheme: str, verdict: str, why: str, body: bytes, now: float
     ) -> RobotsState:
         """Keep what a robots.txt said; the caller puts the ledger row. Returns the new state.
@@ -119,6 +119,6 @@ class RobotsDesk:
     def recheck_early(self, row: HostRow, scheme: str, status: int, now: float) -> None:
         """A host that answers 401, 403 or 5xx may have changed its rules: let them expire."""
         state = row.robots.get(scheme)
-        refusing = status in (401, 403) or status >= 500  # noqa: PLR2004 - HTTP status classes
+        refusing = status in (401, 403) or status >= 500
         if refusing and state is not None and state.verdict != "disallow" and now - state.fetched > RECHECK_AFTER_S:
             state.expires = now

@@ -6,6 +6,7 @@ import msgspec
 
 from gossamer.core import harvest
 from gossamer.core.active import ActiveHost
+from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.dispatch import park
@@ -41,9 +42,9 @@ class RulesFetch:
             return
         content_type = outcome.header("content-type") or ""
         verdict, why = judge_response(outcome.status, content_type, body, self._c.config.robots.unparseable)
-        if verdict == "disallow" and not 200 <= outcome.status <= 299:  # noqa: PLR2004 - HTTP status class
+        if verdict == "disallow" and not 200 <= outcome.status <= 299:
             why = f"{UNREACHABLE}: {outcome.failure or f'status {outcome.status}'}"
-        elif 200 <= outcome.status <= 299 and verdict != "rules":  # noqa: PLR2004 - HTTP status class
+        elif 200 <= outcome.status <= 299 and verdict != "rules":
             self._c.counters.totals.errors["robots-unparseable"] = (
                 self._c.counters.totals.errors.get("robots-unparseable", 0) + 1
             )
@@ -79,9 +80,7 @@ class RulesFetch:
             self.deliver(changes, following, "disallow", f"{UNREACHABLE}: {url.host} cannot be asked now", b"", now)
         return True
 
-    def deliver(  # noqa: PLR0913 - one verdict
-        self, changes: Changes, errand: Errand, verdict: str, why: str, body: bytes, now: float
-    ) -> None:
+    def deliver(self, changes: Changes, errand: Errand, verdict: str, why: str, body: bytes, now: float) -> None:
         """Give a host its rules, and let it go on."""
         row = self._c.ledger.find(errand.for_host)
         if row is None:
@@ -106,15 +105,19 @@ class RulesFetch:
         delays = [state.crawl_delay_s for state in row.robots.values() if state.crawl_delay_s is not None]
         row.crawl_delay_s = max(delays, default=None)
         if crawl_delay_refused(politeness, row.crawl_delay_s):
-            park(self._c, row, f"{Reason.HOST_PARKED}: Crawl-delay of {row.crawl_delay_s:g} s is more than we wait",
-                 now + self._c.config.robots.ttl_s)
+            park(
+                self._c,
+                row,
+                f"{Reason.HOST_PARKED}: Crawl-delay of {row.crawl_delay_s:g} s is more than we wait",
+                now + self._c.config.robots.ttl_s,
+            )
             return
         row.delay_s = gap_s(politeness, row.crawl_delay_s, row.response_s)
         if row.last_fetch:
             row.next_allowed = max(row.next_allowed, row.last_fetch + row.delay_s)
 
 
-def _in_scope(context: Context, candidate: harvest.Candidate, now: float) -> bool:
+def _in_scope(context: Context, candidate: Candidate, now: float) -> bool:
     url = parse(candidate.url)
     if not isinstance(url, Url):
         return False

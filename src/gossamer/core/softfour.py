@@ -23,7 +23,9 @@ def suspicious(host: HostRow, row: UrlRow) -> bool:
     if host.not_found_state:
         return False
     title = row.title.lower()
-    return any(word in title for word in TITLE_WORDS) or (bool(row.duplicate_of) and host.duplicates >= DUPLICATES_SUSPICIOUS)
+    return any(word in title for word in TITLE_WORDS) or (
+        bool(row.duplicate_of) and host.duplicates >= DUPLICATES_SUSPICIOUS
+    )
 
 
 def probe(context: Context, host: ActiveHost, url: str) -> Errand | None:
@@ -42,7 +44,7 @@ def probe(context: Context, host: ActiveHost, url: str) -> Errand | None:
 
 def learn(host: HostRow, status: int, digest: Digest) -> None:
     """Take the answer to a probe; the caller puts the ledger row."""
-    if status == 200 and digest.content_hash:  # noqa: PLR2004 - HTTP OK
+    if status == 200 and digest.content_hash:
         host.not_found = (digest.content_hash, digest.simhash or 0, digest.text_chars)
         host.not_found_state = KNOWN
     else:

@@ -93,6 +93,21 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     charset: str = ""
 
 
+class NewUrlRow(msgspec.Struct, array_like=True):
+    """The first fields of a UrlRow, which are all that a URL just admitted has; decodes as one, and is cheaper to make."""
+
+    url: str
+    host: str
+    state: State
+    kind: Kind
+    depth: int
+    level: int
+    sequence: int
+    discovered: float
+    via: str
+    redirects: int
+
+
 class Entry(msgspec.Struct, array_like=True):
     """One place in a host's queue."""
 
@@ -153,6 +168,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     tls_error: str = ""
     reached: bool = False  # some response has come from it
     robots_changes: int = 0
+    tired_shapes: list[str] = []  # URL shapes that have stopped bringing new content; bounded
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

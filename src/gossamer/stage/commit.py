@@ -14,6 +14,7 @@ from gossamer.ports.clock import Clock
 Emit = Callable[[FetchEvent], None]
 Deliver = Callable[[Committed], None]
 
+
 class CommitStage:
     """Commits pages as their digests come, and lets their log lines out once they are durable."""
 

@@ -26,7 +26,7 @@ Fetch = Callable[[Turn], Awaitable[tuple[Outcome, str, bytes]]]
 class DispatchStage:
     """The loop that hands out turns."""
 
-    def __init__(  # noqa: PLR0913 - what the loop is wired to
+    def __init__(
         self,
         partition: Partition,
         clock: Clock,
@@ -56,12 +56,19 @@ class DispatchStage:
         self.pause_reason = ""
         self.resolving = 0
         self.stopping = False
+        self._held = False
         self.exhausted = asyncio.Event()
         self.digest_bound = False  # the last look found that digests lag
 
     def wake(self) -> None:
         """Something changed: look again."""
         self._wake.set()
+
+    def hold(self, *, held: bool) -> None:
+        """Make no new requests for as long as somebody cannot take more pages."""
+        if self._held != held:
+            self._held = held
+            self.wake()
 
     def stop(self) -> None:
         """Hand out nothing more."""
@@ -92,7 +99,7 @@ class DispatchStage:
 
     def _fill(self, now: float) -> None:
         self.digest_bound = self._digest_load() >= DIGEST_PENDING_MAX
-        while not self.digest_bound and self._partition.in_flight < self._concurrency:
+        while not self.digest_bound and not self._held and self._partition.in_flight < self._concurrency:
             turn = self._partition.next_turn(now)
             if turn is None:
                 break
@@ -105,7 +112,7 @@ class DispatchStage:
     async def _sleep(self) -> None:
         now = self._clock.now()
         at = max(self._partition.next_time() or now + WAIT_MAX_S, self.paused_until)
-        busy = self.digest_bound or self._partition.in_flight >= self._concurrency
+        busy = self.digest_bound or self._held or self._partition.in_flight >= self._concurrency
         wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
         try:
             await asyncio.wait_for(self._wake.wait(), max(wait_s, 0.001))
@@ -141,7 +148,7 @@ class DispatchStage:
         self._judge_ourselves(resolution.ours, resolution.error, now)
         self._partition.resolved(host, resolution, now)
 
-    def _judge_ourselves(self, ours: bool, detail: str, now: float) -> None:  # noqa: FBT001 - the verdict
+    def _judge_ourselves(self, ours: bool, detail: str, now: float) -> None:
         """A fault of ours pauses everything, longer each time; the first success ends the pause."""
         if not ours:
             self._pause_s = 0.0

@@ -96,5 +96,5 @@ class FetchStage:
 
 
 def payload_digest(payload: bytes) -> str:
-    """WARC-Payload-Digest: sha1 in base32 over the entity, after de-chunking and before decoding (WARC/1.1 section 5.9)."""
+    """WARC-Payload-Digest: sha1 in base32 over the entity, de-chunked and not decoded (WARC/1.1 section 5.9)."""
     return "sha1:" + base64.b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()

@@ -46,6 +46,7 @@ def descriptors_for(concurrency: int) -> int:
         return concurrency
     fitting = (soft - DESCRIPTORS_OURS) // DESCRIPTORS_PER_FETCH
     if fitting < 1:
-        msg = f"the limit of open files is {soft}, at least {DESCRIPTORS_OURS + DESCRIPTORS_PER_FETCH} are needed (ulimit -n)"
+        least = DESCRIPTORS_OURS + DESCRIPTORS_PER_FETCH
+        msg = f"the limit of open files is {soft}, at least {least} are needed (ulimit -n)"
         raise ConfigError(msg)
     return fitting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from pathlib import Path
 from typing import Final, Protocol
@@ -193,7 +194,7 @@ class Monitor:
 
     def _history(self) -> tuple[float, ...]:
         samples = list(self._samples)
-        pairs = zip(samples, samples[1:], strict=False)
+        pairs = itertools.pairwise(samples)
         return tuple((b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs if b[0] > a[0])
 
     def _budgets(self, now: float) -> tuple[Budget, ...]:
