@@ -73,12 +73,21 @@ def relations(evidence: Evidence) -> Step | None:
     facts: list[tuple[str, str]] = []
     words: list[str] = []
     if row.duplicate_of:
-        words.append(f"{'a near' if row.duplicate_kind == 'near' else 'an exact'} copy")
+        words.append(_copy(row))
         facts.append(("original", _target(evidence, row.duplicate_of)))
     if row.redirect_to:
         words.append("a redirect")
         facts.append(("leads to", _target(evidence, row.redirect_to)))
     return Step("relations", "note", " and ".join(words), tuple(facts)) if words else None
+
+
+def _copy(row: UrlRow) -> str:
+    return "a near copy" if row.duplicate_kind == "near" else "an exact copy"
+
+
+def _named(evidence: Evidence, key: str) -> str:
+    row = url_row(evidence.crawl.store, key)
+    return key if row is None else row.url
 
 
 def _target(evidence: Evidence, key: str) -> str:
@@ -122,7 +131,7 @@ def verdict(evidence: Evidence, steps: Sequence[Step]) -> tuple[str, Mark]:
     if row.state is State.GONE:
         return f"gone: status {row.status} at {moment(row.visited)}, and before", "no"
     if row.state is State.FETCHED:
-        return _fetched(row)
+        return _fetched(evidence, row)
     return _queued(evidence, by_name)
 
 
@@ -138,12 +147,12 @@ def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
     return "never seen: nothing that was fetched links to it; nothing would keep it out", "note"
 
 
-def _fetched(row: UrlRow) -> tuple[str, Mark]:
+def _fetched(evidence: Evidence, row: UrlRow) -> tuple[str, Mark]:
     words = f"fetched with status {row.status} at {moment(row.visited)}"
     if row.duplicate_of:
-        words += f", {'a near' if row.duplicate_kind == 'near' else 'an exact'} copy of another page"
+        words += f", {_copy(row)} of {_named(evidence, row.duplicate_of)}"
     if row.redirect_to:
-        words += ", a redirect"
+        words += f", a redirect to {_named(evidence, row.redirect_to)}"
     if row.reason:
         words += f"; {_reason(row)}"
     if row.noarchive:
@@ -159,14 +168,12 @@ def _queued(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
         return f"lost: {place}", "no"
     if steps["robots.txt"].mark == "no":
         return f"queued, and refused when its turn comes: {steps['robots.txt'].text}", "no"
-    for name in ("host", "robots.txt", "budgets"):
+    unread = steps["robots.txt"].text.startswith(Reason.ROBOTS_UNREACHABLE)
+    parked = evidence.host is not None and bool(evidence.host.parked)
+    for name in ("host", "robots.txt", "budgets") if parked or not unread else ("robots.txt", "host", "budgets"):
         step = steps[name]
-        if step.mark == "no" or (step.mark == "wait" and not (name == "robots.txt" and _not_read(step))):
+        # A robots.txt that is simply still to be fetched keeps nothing waiting.
+        if step.mark in {"no", "wait"} and (name != "robots.txt" or unread):
             return f"queued, but waits ({name}): {step.text}", "wait"
     running = "" if evidence.crawl.running else "; the crawl is not running"
     return f"queued: {place}{running}", "wait"
-
-
-def _not_read(step: Step) -> bool:
-    """A robots.txt that is simply still to be fetched keeps nothing waiting."""
-    return not step.text.startswith(Reason.ROBOTS_UNREACHABLE)

@@ -55,13 +55,13 @@ def _rules(evidence: Evidence, host: HostRow, scheme: str, target: str, facts: l
         return Step("robots.txt", "note", "its rules are missing from the state; gossamer verify tells more")
     rules = parse(decoded(decode_robots, Cf.HOST, slot, raw).body, evidence.crawl.config.identity.product)
     verdict = rules.decide(target)
-    group = f"group {verdict.agent}" if verdict.agent else "no group for us"
+    group = verdict.agent or "none for us"
     facts = [("group", group), *facts]
     if rules.crawl_delay_s is not None:
         facts.append(("Crawl-delay", f"{rules.crawl_delay_s:g} s"))
     line = f"line {verdict.line}: {verdict.rule}"
     if verdict.allowed:
-        words = f"allowed by {line}" if verdict.line else f"allowed: no rule matches ({group})"
+        words = f"allowed by {line}" if verdict.line else f"allowed: no rule matches (group {group})"
         return Step("robots.txt", "ok", words, tuple(facts))
     return Step("robots.txt", "no", f"{Reason.ROBOTS}: {line}", tuple(facts))
 
@@ -132,10 +132,10 @@ def queue(evidence: Evidence) -> Step | None:
     before = len(store.scan(Cf.QUEUE, queue_key(row.host, place, first), own, BEFORE_MAX + 1))
     queued = plural(ledger.pending, "URL")
     kind = "refresh " if row.refresh else ""
-    facts = [(f"queue of {row.host}", f"{queued}: {_levels(ledger)}"), ("host", _front(evidence, ledger))]
+    facts = [(f"queue of {row.host}", f"{queued} ({_levels(ledger)})"), ("host", _front(evidence, ledger))]
     if row.attempts:
         retries = evidence.crawl.config.fetch.retries
-        facts.append(("tried", f"{plural(row.attempts, 'visit')} failed; {retries} are tried again (fetch.retries)"))
+        facts.append(("tried", f"{plural(row.attempts, 'visit')} failed; it is given up after {retries} (fetch.retries)"))
     ahead = _count(before, "URL")
     return Step("queue", "wait", f"{kind}level {row.level}, {ahead} before it in this level", tuple(facts))
 
@@ -159,4 +159,4 @@ def _count(found: int, noun: str) -> str:
 def _levels(ledger: HostRow) -> str:
     names = [f"level {place % LEVELS}{' refresh' if place >= LEVELS else ''}" for place in range(2 * LEVELS)]
     parts = zip(names, ledger.pending_by_level, strict=False)
-    return ", ".join(f"{name} {count:,}" for name, count in parts if count) or "none"
+    return ", ".join(f"{name}: {count:,}" for name, count in parts if count) or "none"

@@ -149,7 +149,8 @@ def origin(evidence: Evidence) -> Step:
     if row is None:
         other = evidence.other_scheme
         facts = (("known instead", other.url),) if other is not None else ()
-        return Step("discovered", "note", "never seen: nothing that was fetched links to it", facts)
+        words = "never let in: nothing that was fetched links to it, or a step above refused its links"
+        return Step("discovered", "note", words, facts)
     chain = _chain(evidence)
     hops = f", {plural(row.redirects, 'redirect')} after a page" if row.redirects else ""
     return Step("discovered", "ok", f"{moment(row.discovered)} at depth {row.depth}{hops}", tuple(chain))

@@ -79,8 +79,6 @@ class RowIndex:
             self._places.append(place)
         if due is not None:
             self._dues.append(due)
-        if row.pointer is None:
-            return "it was fetched, but names no record" if row.state is State.FETCHED else ""
         hashed = hash_of(key)
         digest = hash_of(row.payload_digest) if row.payload_digest else 0
         for pointer in row_pointers(row):
@@ -90,7 +88,7 @@ class RowIndex:
             self._keys.append(hashed)
             self._digests.append(digest if pointer is row.pointer else 0)
             self._lengths.append(pointer.length)
-        return ""
+        return "it was fetched, but names no record" if row.pointer is None and row.state is State.FETCHED else ""
 
     def position(self, pointer: Pointer) -> int:
         """A record's place as one number; places in one segment are in the order of their offsets."""
