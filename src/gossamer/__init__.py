@@ -1,17 +1,17 @@
 """Gossamer: a web crawler that is light on every host it touches.
 
-    import gossamer
+import gossamer
 
-    async with gossamer.Crawl(gossamer.Config(seeds=("https://example.com/",))) as crawl:
-        async for page in crawl:
-            print(page.status, page.url)
+async with gossamer.Crawl(gossamer.Config(seeds=("https://example.com/",))) as crawl:
+async for page in crawl:
+print(page.status, page.url)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gossamer.version import VERSION as __version__
+from gossamer.version import VERSION as __version__  # noqa: N811 - the name that packages have for it
 
 if TYPE_CHECKING:
     from gossamer.api import Crawl, Page

@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import uvloop
 
 from gossamer.adapters.clock import SystemClock
@@ -37,6 +38,7 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.segments import Segments
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.counters import bump
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
 from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, DiskFullError, GossamerError
@@ -56,6 +58,8 @@ from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.engine import CrawlReader, LiveView
 from gossamer.surface.machine import descriptors_for, disk_free_bytes
 from gossamer.surface.monitor import Monitor
+from gossamer.surface.seedstate import seed_failures
+from gossamer.surface.sinks import Sinks
 from gossamer.version import VERSION
 
 TICK_S: Final = 0.5
@@ -99,6 +103,7 @@ class Node:
             lane_of=lambda host, address: lane_id(host, address, cdn),
             net_of=net_id,
             as_of=as_table.lookup if as_table is not None else lambda _address: None,
+            exempt=lambda address: address in cdn,
         )
         self._open = True
         settings.save(config)
@@ -117,6 +122,7 @@ class Node:
             user_agent=user_agent(config),
         )
         await self.pool.start()
+        self._sinks = Sinks(config, self._count_error)
         self._wire(concurrency)
         self.seeds_refused = self.partition.seed([(url, seed_kind(url)) for url in seeds], self.clock.now())
 
@@ -235,8 +241,16 @@ class Node:
 
     def _committed(self, committed: Committed) -> None:
         self.monitor.note(committed)
+        self._sinks.give(committed)
         if self._deliver is not None:
             self._deliver(committed)
+
+    def _count_error(self, name: str) -> None:
+        bump(self.partition.context.counters.totals.errors, name)
+
+    def seed_failures(self) -> dict[str, str]:
+        """Seeds of which nothing was fetched, and why."""
+        return seed_failures(self._store, self.config.seeds, self.seeds_refused)
 
     def _emit(self, event: object) -> None:
         self._log.append(event)  # type: ignore[arg-type]
@@ -297,13 +311,14 @@ async def _run_crawl(config: Config, view: LiveView) -> int:
     try:
         await node.start()
         await node.run(view)
+        failures = node.seed_failures()
     except GossamerError:
         node.abort()
         raise
     finally:
         await node.close()
     state = "interrupted" if interrupted else "finished"
-    last = node.snapshot(state)
+    last = msgspec.structs.replace(node.snapshot(state), seed_failures=failures)
     view.show(last)
     if interrupted:
         return EXIT_INTERRUPTED

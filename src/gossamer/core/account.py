@@ -15,6 +15,7 @@ from gossamer.policy.politeness import average, backoff_s, gap_s, retry_after_s,
 TOO_MANY: Final = 429
 UNAVAILABLE: Final = 503
 SERVER_ERROR: Final = 500
+DEFINITE: Final = frozenset(("nxdomain", "no address", "not a host name"))  # asking again soon changes nothing
 UNREACHED_PARK_AFTER: Final = 3  # failures in a row of a host that never answered
 
 
@@ -100,5 +101,5 @@ def unresolved(context: Context, row: HostRow, error: str, now: float) -> None:
     bump(context.counters.totals.failures, Failure.DNS)
     row.backoff_s = backoff_s(row.errors, context.chance)
     row.next_allowed = max(row.next_allowed, now + row.backoff_s)
-    if row.errors >= UNREACHED_PARK_AFTER:
+    if row.errors >= UNREACHED_PARK_AFTER or error in DEFINITE:
         park(context, row, f"{Reason.DNS_FAILED}: {error}", now + context.config.politeness.park_s)
