@@ -2,6 +2,9 @@
 
 nginx stands in front (compression, keep-alive, one name and one address for each host) and asks a page maker behind a
 local socket. A page is a function of its address: the same every time, different from every other, and never stored.
+
+Pages have the proportions of the 463 pages of that size among the manuals that Debian packages (medians: 3,328 words, 225
+links, 1,998 elements), with 150 links as asked.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ PARAGRAPHS: Final = 4_000
 PAGES_PER_HOST: Final = 2_000
 LINKS: Final = 150
 LINKS_ABROAD: Final = 12  # to other hosts
-PARAGRAPHS_PER_PAGE: Final = 51
+PARAGRAPHS_PER_PAGE: Final = 23
 
 _STYLE = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
 _SCRIPT = "".join(f"window.q{n}=function(a,b){{return a*{n}+b%{n + 3}>{n * 31}?a:b}};\n" for n in range(260))
@@ -69,19 +72,31 @@ class Maker:
             text = chance.choice(self._paragraphs)
             return f"<title>{title}</title><p>{host} {path} {text}<p>{' '.join(anchors)}".encode()
         texts = chance.sample(self._paragraphs, PARAGRAPHS_PER_PAGE)
-        inline = iter(anchors[:30])
+        inline = iter(anchors[:PARAGRAPHS_PER_PAGE])
         article = "\n".join(
-            f'<div class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>'
-            f'<p class="c{n} text">{text} {next(inline, "")}</p></div>'
+            f'<section class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>\n{self._marked(text)} {next(inline, "")}</section>'
             for n, text in enumerate(texts)
         )
-        menu = "\n".join(f'<li class="menu-item c{n}">{anchor}</li>' for n, anchor in enumerate(anchors[30:]))
+        menu = "\n".join(
+            f'<li class="menu-item level-{n % 4}"><span class="icon"></span>{anchor}</li>'
+            for n, anchor in enumerate(anchors[PARAGRAPHS_PER_PAGE:])
+        )
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f'<meta name="description" content="{title}"><style>{_STYLE}</style><script>{_SCRIPT}</script></head>'
             f"<body><nav><ul>{menu}</ul></nav>"
             f"<main><article><h1>{title}</h1>{article}</article></main><footer><p>{host}</p></footer></body></html>"
         ).encode()
+
+    @staticmethod
+    def _marked(text: str) -> str:
+        """A paragraph as manuals have them: every few words are in an element of their own."""
+        words = text.split(" ")
+        for n in range(0, len(words), 3):
+            words[n] = (
+                f'<code class="literal"><span class="pre">{words[n]}</span></code>' if n % 2 else f"<em>{words[n]}</em>"
+            )
+        return f'<p class="text">{" ".join(words)}</p>'
 
     def _anchor(self, chance: random.Random, *, abroad: bool) -> str:
         word = self._words[chance.randrange(WORDS)]
