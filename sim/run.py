@@ -71,6 +71,7 @@ class Run:
             lane_of=lambda host, address: lane_id(host, address, ranges),
             net_of=net_id,
             as_of=lambda _address: None,
+            exempt=lambda address: address in ranges,
         )
         self.partition = Partition(context, parse_networks(["0.0.0.0/0"]))
         self.partition.seed([(url, Kind.PAGE) for url in urls], self.clock.now())

@@ -15,17 +15,26 @@ class Buckets:
     """Theoretical arrival times by network. After a restart every bucket starts empty: no burst is given twice."""
 
     def __init__(
-        self, politeness: Politeness, net_of: Callable[[str], str], as_of: Callable[[str], int | None], floor: float
+        self,
+        politeness: Politeness,
+        net_of: Callable[[str], str],
+        as_of: Callable[[str], int | None],
+        exempt: Callable[[str], bool],
+        floor: float,
     ) -> None:
-        """`floor`: time (unix seconds) before which no bucket may be thought to have filled; 0 on a first start."""
+        """`exempt`: whether an address is a CDN's, which no bucket counts. `floor`: time (unix seconds) before which no
+        bucket may be thought to have filled; 0 on a first start."""
         self._rates = (politeness.net_rate, politeness.as_rate)
         self._net_of = net_of
         self._as_of = as_of
+        self._exempt = exempt
         self._floor = floor
         self._tats: dict[str, float] = {}
 
     def _names(self, address: str) -> list[tuple[str, float]]:
-        names = []
+        names: list[tuple[str, float]] = []
+        if self._exempt(address):
+            return names
         if self._rates[0] > 0:
             names.append((self._net_of(address), self._rates[0]))
         if self._rates[1] > 0:

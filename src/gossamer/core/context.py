@@ -38,8 +38,10 @@ class Context:
         lane_of: Callable[[str, str], str],
         net_of: Callable[[str], str],
         as_of: Callable[[str], int | None],
+        exempt: Callable[[str], bool],
     ) -> None:
-        """`started` is the time of this start; `lane_of`, `net_of`, `as_of` name lanes and networks of addresses."""
+        """`started` is the time of this start; `lane_of`, `net_of`, `as_of` name lanes and networks of addresses;
+        `exempt` says whether an address is a CDN's, whose networks have no rate limit."""
         self.config = config
         self.scope = scope
         self.store = store
@@ -47,6 +49,7 @@ class Context:
         self.started = started
         self.net_of = net_of
         self.as_of = as_of
+        self.exempt = exempt
         self.counters = Counters(store)
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)

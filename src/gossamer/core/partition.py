@@ -63,7 +63,7 @@ class Partition:
         """`allow`: special-purpose networks that may be fetched."""
         self.context = context
         floor = context.started if context.resumed else 0.0
-        self._buckets = Buckets(context.config.politeness, context.net_of, context.as_of, floor)
+        self._buckets = Buckets(context.config.politeness, context.net_of, context.as_of, context.exempt, floor)
         self._dispatch = Dispatch(context, self._buckets)
         self._rules = RulesFetch(context)
         self._allow = allow
