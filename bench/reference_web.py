@@ -3,8 +3,8 @@
 nginx stands in front (compression, keep-alive, one name and one address for each host) and asks a page maker behind a
 local socket. A page is a function of its address: the same every time, different from every other, and never stored.
 
-Pages have the proportions of the 463 pages of that size among the manuals that Debian packages (medians: 3,328 words, 225
-links, 1,998 elements), with 150 links as asked.
+Pages have the proportions of the 463 pages of that size among the manuals that Debian packages (medians: 3,328 words,
+1,998 elements), and 150 links.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Maker:
         texts = chance.sample(self._paragraphs, PARAGRAPHS_PER_PAGE)
         inline = iter(anchors[:PARAGRAPHS_PER_PAGE])
         article = "\n".join(
-            f'<section class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>\n{self._marked(text)} {next(inline, "")}</section>'
+            f'<section class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>\n'
+            f"{self._marked(text)} {next(inline, '')}</section>"
             for n, text in enumerate(texts)
         )
         menu = "\n".join(
@@ -93,9 +94,8 @@ class Maker:
         """A paragraph as manuals have them: every few words are in an element of their own."""
         words = text.split(" ")
         for n in range(0, len(words), 3):
-            words[n] = (
-                f'<code class="literal"><span class="pre">{words[n]}</span></code>' if n % 2 else f"<em>{words[n]}</em>"
-            )
+            word = words[n]
+            words[n] = f'<code class="literal"><span class="pre">{word}</span></code>' if n % 2 else f"<em>{word}</em>"
         return f'<p class="text">{" ".join(words)}</p>'
 
     def _anchor(self, chance: random.Random, *, abroad: bool) -> str:
