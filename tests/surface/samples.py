@@ -26,6 +26,23 @@ START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 HOSTILE = '\x1b]0;owned\x07<script>alert(1)</script>"\u202egnp.\x9b31m\r\n[bold]'
 
 
+NOTICES = (
+    Notice(START + 300, "warning", "host slow.example asks for Crawl-delay 900 s and is parked"),
+    Notice(START + 700, "error", "digest worker 1 took longer than 30 s on https://big.example/all.html"),
+)
+RECENT = tuple(
+    Recent(
+        START + 720 + step,
+        f"https://host{step}.example/articles/2026/01/{'a-rather-long-slug-' * (step % 4)}{step}.html",
+        ("200", "301", "timeout", "404", "200", "503", "robots-disallowed")[step % 7],
+        0.043 * (step + 1),
+        9_000 * step,
+        ("", "redirect", "", "", "exact copy", "", "")[step % 7],
+    )
+    for step in range(12)
+)
+
+
 def snapshot() -> Snapshot:
     return Snapshot(
         time=START + 725,
@@ -77,21 +94,8 @@ def snapshot() -> Snapshot:
         memory_bytes=181_000_000,
         errors=1,
         warnings=2,
-        notices=(
-            Notice(START + 300, "warning", "host slow.example asks for Crawl-delay 900 s and is parked"),
-            Notice(START + 700, "error", "digest worker 1 took longer than 30 s on https://big.example/all.html"),
-        ),
-        recent=tuple(
-            Recent(
-                START + 720 + step,
-                f"https://host{step}.example/articles/2026/01/{'a-rather-long-slug-' * (step % 4)}{step}.html",
-                ("200", "301", "timeout", "404", "200", "503", "robots-disallowed")[step % 7],
-                0.043 * (step + 1),
-                9_000 * step,
-                ("", "redirect", "", "", "exact copy", "", "")[step % 7],
-            )
-            for step in range(12)
-        ),
+        notices=NOTICES,
+        recent=RECENT,
     )
 
 

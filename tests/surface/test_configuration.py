@@ -48,57 +48,57 @@ def test_defaults_need_no_file() -> None:
     )
 
 
+DESIGN = """[identity]
+product = "Gossamer"
+contact = "https://example.org/bot"
+from = "bot@example.org"
+[scope]
+mode = "any"
+exclude = ["*/private/*"]
+surts = ["org,example,"]
+[limits]
+pages = 5
+depth = 3
+duration = "1h30m"
+bytes = "5GB"
+site_pages = 7
+[politeness]
+min_delay = "500ms"
+response_factor = 5
+max_delay = 30
+crawl_delay_max = "300s"
+[fetch]
+total_timeout = "30s"
+connect_timeout = "10s"
+first_byte_timeout = "20s"
+max_body = "5MiB"
+proxy = "socks5://127.0.0.1:1080"
+[robots]
+ttl = "24h"
+unparseable = "allow"
+[net]
+allow = ["127.0.0.0/8"]
+[dns]
+nameservers = ["127.0.0.1:5353", "::1", "[::1]:53"]
+hosts_file = "hosts"
+[frontier]
+slots = 100
+discovery_share = 0.25
+[refresh]
+policy = "poisson"
+min_interval = "1h"
+max_interval = "90d"
+[archive]
+segment_size = "1GiB"
+digest = "sha1"
+[workers]
+count = 2
+"""
+
+
 def test_keys_of_the_design(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
-    path.write_text(
-        """
-        [identity]
-        product = "Gossamer"
-        contact = "https://example.org/bot"
-        from = "bot@example.org"
-        [scope]
-        mode = "any"
-        exclude = ["*/private/*"]
-        surts = ["org,example,"]
-        [limits]
-        pages = 5
-        depth = 3
-        duration = "1h30m"
-        bytes = "5GB"
-        site_pages = 7
-        [politeness]
-        min_delay = "500ms"
-        response_factor = 5
-        max_delay = 30
-        crawl_delay_max = "300s"
-        [fetch]
-        total_timeout = "30s"
-        connect_timeout = "10s"
-        first_byte_timeout = "20s"
-        max_body = "5MiB"
-        proxy = "socks5://127.0.0.1:1080"
-        [robots]
-        ttl = "24h"
-        unparseable = "allow"
-        [net]
-        allow = ["127.0.0.0/8"]
-        [dns]
-        nameservers = ["127.0.0.1:5353", "::1", "[::1]:53"]
-        hosts_file = "hosts"
-        [frontier]
-        slots = 100
-        discovery_share = 0.25
-        [refresh]
-        policy = "poisson"
-        min_interval = "1h"
-        max_interval = "90d"
-        [archive]
-        segment_size = "1GiB"
-        digest = "sha1"
-        [workers]
-        count = 2
-        """
-    )
+    path.write_text(DESIGN)
     (tmp_path / "hosts").write_text("127.0.0.1 a.example\n")
     config = settings.load(path)
     assert config.identity.sender == "bot@example.org"
