@@ -137,10 +137,10 @@ def _simhash(hashes: Hashes) -> int:
     """Per bit position, whether more than half of the hashes have it set."""
     counts = np.zeros(64, np.float64)
     for start in range(0, len(hashes), CHUNK):
-        chunk = hashes[start : start + CHUNK].astype(">u8").view(np.uint8)
-        bits = np.unpackbits(chunk).reshape(-1, 64).astype(np.float32)
+        chunk = hashes[start : start + CHUNK].astype("<u8", copy=False).view(np.uint8)
+        bits = np.unpackbits(chunk, bitorder="little").reshape(-1, 64).astype(np.float32)
         counts += np.ones(len(bits), np.float32) @ bits  # exact: sums stay far below 2**24
-    return int.from_bytes(np.packbits(2 * counts > len(hashes)).tobytes(), "big")
+    return int.from_bytes(np.packbits(2 * counts > len(hashes), bitorder="little").tobytes(), "little")
 
 
 def _powers(base: int) -> Hashes:
