@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import pty
-import select
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from gossamer.model.errors import DiskFullError, StoreError
-from gossamer.model.view import Problem, Snapshot, Visit
+from gossamer.model.view import Problem, Snapshot
 from gossamer.surface import cli
 from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.statusfile import StatusFile
-from tests.surface.fakes import FakeEngine, capture
+from tests.surface.fakes import FakeEngine
 from tests.surface.samples import HOSTILE, event, snapshot
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
-    monkeypatch.chdir(tmp_path)
-    return FakeEngine()
-
-
-@pytest.fixture
-def crawled(engine: FakeEngine) -> FakeEngine:
-    assert cli.run(["crawl", "https://example.com/", "--quiet"], engine) == 0
-    return engine
 
 
 def test_flags_files_and_seeds_make_the_configuration(engine: FakeEngine, tmp_path: Path) -> None:
@@ -271,144 +254,3 @@ def test_log(crawled: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(line.isprintable() for line in lines)
     assert cli.run(["log", "--format", "heritrix", "--host", "Other.Example"], crawled) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
-
-
-BODY = "<p>Grüße</p>".encode()
-
-
-@pytest.fixture
-def stored(crawled: FakeEngine) -> FakeEngine:
-    crawled.captures = {0: capture(gzip.compress(BODY), "gzip"), 1: capture(b"old")}
-    crawled.visits = (
-        Visit(time=1_767_312_000.4, status=200, segment="a.warc.gz", offset=0, length=9),
-        Visit(time=1_767_225_600.4, status=200, segment="a.warc.gz", offset=1, length=9),
-    )
-    return crawled
-
-
-@pytest.mark.parametrize(
-    ("flags", "wanted"),
-    [
-        ([], BODY),
-        (["--headers"], b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + BODY),
-        (["--at", "2026-01-01"], b"old"),
-        (["--at", "20260101000000"], b"old"),
-        (["--at", "2026-01-01T23:59:59Z"], b"old"),
-        (["--at", "2026-01-02"], BODY),
-        (["--at", "2026-01-02T01:00:00+01:00"], BODY),
-    ],
-)
-def test_get(stored: FakeEngine, capfdbinary: pytest.CaptureFixture[bytes], flags: list[str], wanted: bytes) -> None:
-    capfdbinary.readouterr()
-    assert cli.run(["get", "example.com", *flags], stored) == 0
-    assert capfdbinary.readouterr().out == wanted
-
-
-def test_get_raw_into_a_file_and_lists(stored: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["get", "example.com", "--raw", "--output", "body.gz"], stored) == 0
-    assert gzip.decompress((tmp_path / "body.gz").read_bytes()) == BODY
-    capsys.readouterr()
-    assert cli.run(["get", "example.com", "--list"], stored) == 0
-    assert capsys.readouterr().out.count("a.warc.gz") == 2
-    assert cli.run(["get", "example.com", "--list", "--json"], stored) == 0
-    assert [visit["offset"] for visit in json.loads(capsys.readouterr().out)] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("flags", "code", "named"),
-    [
-        (["--at", "yesterday"], 2, "yesterday"),
-        (["--at", "2025-12-31"], 2, "the first is of 2026-01-01"),
-        (["--output", "absent/x"], 2, "absent/x"),
-    ],
-)
-def test_get_refuses(
-    stored: FakeEngine, capsys: pytest.CaptureFixture[str], flags: list[str], code: int, named: str
-) -> None:
-    assert cli.run(["get", "example.com", *flags], stored) == code
-    assert named in capsys.readouterr().err
-
-
-def test_get_of_what_is_not_there(stored: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    stored.captures = {}
-    assert cli.run(["get", "example.com"], stored) == 7
-    stored.visits = ()
-    assert cli.run(["get", "example.com"], stored) == 1
-    assert "no stored copy" in capsys.readouterr().err
-
-
-PROGRAM = """
-import sys
-from gossamer.model.view import Snapshot, Visit
-from gossamer.surface import cli
-from tests.surface.fakes import FakeEngine, capture
-from tests.surface.samples import hostile_snapshot, snapshot
-engine = FakeEngine()
-engine.shown = (snapshot(), hostile_snapshot())
-engine.captures = {0: capture(b"a\\x1b]0;owned\\x07b\\tc\\r\\nnext\\x9b"), 1: capture(b"\\0\\1")}
-engine.visits = (Visit(time=1.0, status=200, segment="a", offset=int(sys.argv[1]), length=1),)
-sys.argv[1:2] = []
-sys.exit(cli.run(sys.argv[1:], engine))
-"""
-
-
-def on_terminal(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) -> tuple[int, str]:
-    """Run the program with the fake engine on a pseudo-terminal."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | (env or {})
-    environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=tmp_path,
-        env=environment,
-    )
-    os.close(theirs)
-    out = b""
-    while select.select([ours], [], [], 20)[0]:
-        try:
-            part = os.read(ours, 65_536)
-        except OSError:  # the other end is closed
-            break
-        out += part
-        if not part:
-            break
-    os.close(ours)
-    return process.wait(20), out.decode()
-
-
-def test_the_live_view_on_a_real_terminal(tmp_path: Path) -> None:
-    code, out = on_terminal(tmp_path, "0", "crawl", "https://example.com/")
-    assert code == 0
-    assert "\x1b[?25l" in out  # the cursor is hidden while it draws,
-    assert out.rindex("\x1b[?25h") > out.rindex("\x1b[?25l")  # and shown again
-    assert "Bound by" in out
-    assert "\x1b]" not in out
-    assert "\x9b" not in out
-    assert "\u202e" not in out
-
-
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_terminals_that_want_lines_get_lines(tmp_path: Path, env: dict[str, str]) -> None:
-    code, out = on_terminal(tmp_path, "0", "crawl", "https://example.com/", env=env)
-    assert code == 0
-    assert "\x1b" not in out
-    assert "12,345 pages | " in out
-
-
-def test_get_on_a_terminal_is_escaped_and_refuses_bytes(tmp_path: Path) -> None:
-    assert on_terminal(tmp_path, "0", "crawl", "https://example.com/", "--quiet")[0] == 0
-    code, out = on_terminal(tmp_path, "0", "get", "https://example.com/")
-    assert (code, out) == (0, "a\\x1b]0;owned\\x07b    c\r\nnext\ufffd\r\n")
-    code, out = on_terminal(tmp_path, "1", "get", "https://example.com/")
-    assert code == 2
-    assert "--output FILE" in out
-
-
-def test_an_html_report_on_a_terminal_goes_into_the_crawl(tmp_path: Path) -> None:
-    assert on_terminal(tmp_path, "0", "crawl", "https://example.com/", "--quiet")[0] == 0
-    code, out = on_terminal(tmp_path, "0", "report", "--format", "html")
-    assert (code, out) == (0, "written to crawl/reports/report.html\r\n")
-    assert (tmp_path / "crawl" / "reports" / "report.html").read_text().startswith("<!doctype html>")

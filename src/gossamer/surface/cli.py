@@ -151,9 +151,9 @@ def engine_of(ctx: typer.Context) -> Engine:
     """The engine that was handed in, or the real one."""
     if ctx.obj is not None:
         return cast("Engine", ctx.obj)
-    from gossamer import node  # loads everything, so only commands that crawl or read the store pay for it
+    import gossamer.node  # loads everything, so only commands that crawl or read the store pay for it
 
-    return node
+    return gossamer.node
 
 
 def _whole(text: str | None) -> object:
