@@ -1,4 +1,4 @@
-"""A store in memory: the fake of `ports.store.Store`."""
+"""Stores in memory: the fake of `ports.store.Store`, and one that can be cut off after any commit."""
 
 from __future__ import annotations
 
@@ -59,3 +59,25 @@ class MemoryStore:
     def close(self) -> None:
         """Sync."""
         self.sync()
+
+
+class JournalStore(MemoryStore):
+    """Keeps every commit, so that the state after any of them can be made again: what a kill there leaves behind."""
+
+    def __init__(self) -> None:
+        """An empty store with an empty journal."""
+        super().__init__()
+        self.journal: list[list[Op]] = []
+
+    def write(self, ops: Iterable[Op]) -> None:
+        """Apply all, and keep them."""
+        batch = list(ops)
+        self.journal.append(batch)
+        super().write(batch)
+
+    def after(self, commits: int) -> MemoryStore:
+        """The state after the first `commits` commits."""
+        store = MemoryStore()
+        for batch in self.journal[:commits]:
+            store.write(batch)
+        return store

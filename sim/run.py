@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -13,7 +15,7 @@ from gossamer.core.partition import Partition
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
-from gossamer.model.page import Digest, Job, Kind, Links, Pointer, Resolution
+from gossamer.model.page import Digest, Failure, Job, Kind, Links, Pointer, SitemapEntry
 from gossamer.model.url import Url, parse
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
@@ -21,7 +23,11 @@ from gossamer.policy.scope import compile_scope, judge
 from gossamer.ports.store import Store
 from sim.clock import VirtualClock
 from sim.memstore import MemoryStore
-from sim.web import Answer, SimWeb
+from sim.web import Answer, SimWeb, body_of
+
+PAUSE_S: Final = 1.0  # after a fault of ours; the dispatch stage does the same
+SEGMENT: Final = "sim-00000.warc.gz"
+EVERY_ADDRESS: Final = ("0.0.0.0/0", "::/0")
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -33,6 +39,9 @@ class Served(msgspec.Struct, frozen=True):
     start: float
     end: float
     status: int
+    scheme: str
+    kind: Kind
+    lane: str
 
 
 class Run:
@@ -48,21 +57,25 @@ class Run:
         clock: VirtualClock | None = None,
         seed: int = 1,
         cdn: RangeSet | None = None,
+        as_of: Callable[[str], int | None] = lambda _address: None,
         digest_s: float = 0.0,
+        allow: tuple[str, ...] = EVERY_ADDRESS,
     ) -> None:
         """Set up; nothing is fetched before `go`."""
         self.web = web
         self.clock = clock or VirtualClock()
-        self.store = store if store is not None else MemoryStore()
+        self.store: Store = store if store is not None else MemoryStore()
         self.served: list[Served] = []
+        self.begun: list[tuple[str, str, float]] = []  # host, target, start; also of what never ended
         self.events: list[FetchEvent] = []
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, tuple[Turn, Answer]] = {}
         self._digest_s = digest_s
         self._offset = 0
         self._stopped = False
+        self._paused_until = 0.0
         urls = [url for url in map(parse, seeds) if isinstance(url, Url)]
         ranges = cdn or RangeSet(())
-        context = Context(
+        self.context = Context(
             config,
             compile_scope(config.scope, urls),
             self.store,
@@ -70,87 +83,140 @@ class Run:
             started=self.clock.now(),
             lane_of=lambda host, address: lane_id(host, address, ranges),
             net_of=net_id,
-            as_of=lambda _address: None,
+            as_of=as_of,
             exempt=lambda address: address in ranges,
         )
-        self.partition = Partition(context, parse_networks(["0.0.0.0/0"]))
-        self.partition.seed([(url, Kind.PAGE) for url in urls], self.clock.now())
+        self.partition = Partition(self.context, parse_networks(allow))
+        self.refused = self.partition.seed([(url, Kind.PAGE) for url in urls], self.clock.now())
 
-    def go(self, duration_s: float | None = None) -> None:
-        """Crawl until nothing is left or the virtual time is over."""
+    # -- driving ---------------------------------------------------------------------------------------------------
+
+    def go(self, duration_s: float | None = None, steps: int | None = None) -> bool:
+        """Crawl until nothing is left, the virtual time is over, or so many events have passed. True: exhausted."""
         until = None if duration_s is None else self.clock.now() + duration_s
-        while not self._stopped:
+        while not self._stopped and (steps is None or steps > 0):
             self._pump()
+            if self.over():
+                return True
             at = self.partition.next_time()
-            if at is not None:
-                self.clock.call_at(at, lambda: None)
+            if at is not None and not self._budget_reached():
+                self.clock.call_at(max(at, self._paused_until), lambda: None)
             if not self.clock.step(until):
-                return
-            if self.partition.exhausted(self.clock.now()):
-                return
+                return self.over()
+            steps = None if steps is None else steps - 1
+        return False
+
+    def over(self) -> bool:
+        """Whether nothing is left to fetch, or the budget is used up and nothing is under way."""
+        partition = self.partition
+        if self._budget_reached():
+            return partition.in_flight == 0 and partition.uncommitted() == 0
+        return partition.exhausted(self.clock.now())
 
     def stop(self) -> None:
         """Stop as a kill does: what is in flight is forgotten."""
         self._stopped = True
 
+    def enqueue_due(self) -> int:
+        """Queue the pages whose next visit is due."""
+        return self.partition.enqueue_due(self.clock.now())
+
+    # -- what came of it -------------------------------------------------------------------------------------------
+
+    def pages(self) -> list[Served]:
+        """Requests for pages, in the order they ended."""
+        return [served for served in self.served if served.kind is Kind.PAGE]
+
+    def targets(self, host: str) -> list[str]:
+        """Paths that a host was asked for, in order."""
+        return [served.target for served in self.served if served.host == host]
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def _budget_reached(self) -> bool:
+        limit = self.context.config.limits.pages
+        return limit is not None and self.context.counters.totals.pages >= limit
+
     def _pump(self) -> None:
         now = self.clock.now()
-        progress = True
+        progress = now >= self._paused_until
         while progress:
             progress = False
             while (turn := self.partition.next_turn(now)) is not None:
                 self._start(turn)
                 progress = True
             for name in self.partition.take_resolves(1000):
-                host = self.web.hosts.get(name)
-                resolution = (
-                    Resolution(name=name, error="NXDOMAIN")
-                    if host is None
-                    else Resolution(name=name, addresses=(host.address,), expires=now + 86_400)
-                )
+                resolution = self.web.resolve(name, now)
+                if resolution.ours:
+                    self._paused_until = now + PAUSE_S
                 self.partition.resolved(name, resolution, now)
-                progress = True
+                progress = now >= self._paused_until
         self.events += self.partition.take_events()
+        self.context.frontier.lanes.purge(now)
 
     def _start(self, turn: Turn) -> None:
         answer = self.web.answer(turn)
+        self.begun.append((turn.host, turn.target, self.clock.now()))
         self.clock.call_at(self.clock.now() + answer.seconds, lambda: self._end(turn, answer))
 
     def _end(self, turn: Turn, answer: Answer) -> None:
         now = self.clock.now()
-        self.served.append(Served(turn.host, turn.address, turn.target, turn.started, now, answer.status))
+        if answer.failure is Failure.OURS:
+            self._paused_until = now + PAUSE_S
+        else:
+            self.served.append(
+                Served(
+                    turn.host, turn.address, turn.target, turn.started, now, answer.status, turn.scheme, turn.kind,
+                    turn.lane,
+                )
+            )  # fmt: skip
         outcome = self.web.outcome(turn, answer, now)
         digest = "sha1:" + base64.b32encode(hashlib.sha1(outcome.payload).digest()).decode()
-        self._answers[turn.id] = answer
-        jobs, events = self.partition.fetched(turn, outcome, digest, answer.body, now)
+        self._answers[turn.id] = turn, answer
+        jobs, events = self.partition.fetched(turn, outcome, digest, body_of(turn, answer), now)
         self.events += events
+        if outcome.failure is not None:
+            del self._answers[turn.id]
         self._submit(jobs)
 
     def _submit(self, jobs: list[Job]) -> None:
         for job in jobs:
-            self.clock.call_at(self.clock.now() + self._digest_s, lambda job=job: self._digested(job))  # type: ignore[misc]
+            _, answer = self._answers[job.id]
+            wait_s = self._digest_s if answer.digest_s is None else answer.digest_s
+            self.clock.call_at(self.clock.now() + wait_s, lambda job=job: self._digested(job))  # type: ignore[misc]
 
     def _digested(self, job: Job) -> None:
-        answer = self._answers.pop(job.id)
+        _, answer = self._answers.pop(job.id)
         self._offset += 100
-        digest = self._digest(job, answer)
-        committed = self.partition.digested(digest, self.clock.now())
+        committed = self.partition.digested(self._digest(job, answer), self.clock.now())
         self.events.append(committed.event)
         self._submit(committed.jobs)
 
     def _digest(self, job: Job, answer: Answer) -> Digest:
+        if answer.lost:
+            return Digest(id=job.id, pointer=None, error="digest-crash")
         groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for wire in answer.links if job.kind is Kind.PAGE else ():
-            url = parse(wire)
-            if isinstance(url, Url) and judge(self.partition.context.scope, url) is None:
+        entries: list[SitemapEntry] = []
+        for wire in answer.links if job.status == 200 else ():
+            url = parse(wire, job.url)
+            if not isinstance(url, Url) or judge(self.context.scope, url) is not None:
+                continue
+            if job.kind is Kind.PAGE:
                 groups.setdefault((url.host, url.site), []).append((url.wire, url.key))
+            elif job.kind is Kind.SITEMAP:
+                entries.append(SitemapEntry(url.wire, url.key, url.host, url.site))
         return Digest(
             id=job.id,
-            pointer=Pointer("sim-00000.warc.gz", self._offset - 100, 100),
+            pointer=Pointer(SEGMENT, self._offset - 100, 100),
             committed_end=self._offset,
             media_type="text/html",
             title=answer.title,
             content_hash=answer.content_hash,
+            simhash=answer.simhash,
+            sketch=answer.sketch,
+            text_chars=answer.text_chars,
+            nofollow=answer.nofollow,
             links=tuple(Links(host, site, tuple(links)) for (host, site), links in groups.items()),
+            entries=tuple(entries),
             links_found=len(answer.links),
         )

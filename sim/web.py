@@ -1,47 +1,87 @@
-"""A simulated web: hosts with addresses, speeds, robots files and pages. Pure: answers depend on the question alone."""
+"""A simulated web: hosts with addresses, speeds, robots files and pages. Answers depend on question and time alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
 from gossamer.core.turn import Turn
-from gossamer.model.page import Failure, Outcome
+from gossamer.model.page import Failure, Outcome, Resolution
+
+DNS_TTL_S: Final = 86_400.0
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a simulated server sends."""
+    """What a simulated server sends, and what a digest worker would make of it."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/html"),)
-    body: bytes = b"page"
+    body: bytes | None = None  # None: the URL, so that no two pages are the same
     links: tuple[str, ...] = ()  # wire forms
     failure: Failure | None = None
     seconds: float = 0.2
     title: str = ""
     content_hash: int = 0
+    simhash: int | None = None
+    sketch: bytes = b""
+    text_chars: int = 0
+    nofollow: bool = False
+    digest_s: float | None = None  # time until its digest is there, instead of the run's
+    lost: bool = False  # no worker can archive it
+
+
+def redirect(location: str, status: int = 302) -> Answer:
+    """A redirect."""
+    return Answer(status=status, headers=(("location", location),), body=b"")
+
+
+def refused(failure: Failure, seconds: float = 0.2) -> Answer:
+    """No answer."""
+    return Answer(failure=failure, seconds=seconds)
+
+
+def robots(text: str) -> Answer:
+    """A robots.txt."""
+    return Answer(headers=(("content-type", "text/plain"),), body=text.encode())
+
+
+NO_ROBOTS: Final = Answer(status=404, body=b"")
 
 
 class SimHost(msgspec.Struct, kw_only=True):
-    """One simulated host."""
+    """One simulated host. What is callable is asked anew for each request."""
 
     address: str
-    robots: Answer = Answer(status=404, body=b"")
+    more_addresses: tuple[str, ...] = ()
+    robots: Answer | Callable[[Turn], Answer] = NO_ROBOTS
     page: Callable[[str], Answer] = lambda _target: Answer()
+    resolve: Callable[[str, float], Resolution] | None = None  # instead of its addresses
 
 
 class SimWeb:
-    """Hosts by ledger key."""
+    """Hosts by ledger key. A name that is not among them does not exist."""
 
     def __init__(self, hosts: dict[str, SimHost]) -> None:
         """The web as given."""
         self.hosts = hosts
 
+    def resolve(self, name: str, now: float) -> Resolution:
+        """What DNS says."""
+        host = self.hosts.get(name)
+        if host is None:
+            return Resolution(name=name, error="NXDOMAIN")
+        if host.resolve is not None:
+            return host.resolve(name, now)
+        return Resolution(name=name, addresses=(host.address, *host.more_addresses), expires=now + DNS_TTL_S)
+
     def answer(self, turn: Turn) -> Answer:
         """What the server of a turn sends."""
         host = self.hosts[turn.host]
-        return host.robots if turn.target == "/robots.txt" else host.page(turn.target)
+        if turn.target == "/robots.txt":
+            return host.robots(turn) if callable(host.robots) else host.robots
+        return host.page(turn.target)
 
     def outcome(self, turn: Turn, answer: Answer, ended: float) -> Outcome:
         """The answer as an exchange that ended now."""
@@ -49,14 +89,20 @@ class SimWeb:
             return Outcome(
                 failure=answer.failure, failure_detail="simulated", started=turn.started, elapsed_s=ended - turn.started
             )
+        body = body_of(turn, answer)
         return Outcome(
             status=answer.status,
             headers=answer.headers,
             http_version="HTTP/1.1",
-            payload=answer.body,
+            payload=body,
             head_bytes=b"HTTP/1.1 %d X\r\n\r\n" % answer.status,
             address=turn.address,
             started=turn.started,
             elapsed_s=ended - turn.started,
-            wire_bytes=len(answer.body) + 20,
+            wire_bytes=len(body) + 20,
         )
+
+
+def body_of(turn: Turn, answer: Answer) -> bytes:
+    """The payload of an answer to a turn."""
+    return f"{turn.scheme}://{turn.host}{turn.target}".encode() if answer.body is None else answer.body

@@ -83,8 +83,7 @@ class Partition:
 
     def next_turn(self, now: float) -> Turn | None:
         """The next request to make, reserved; None when nothing may be asked now or the page budget is used up."""
-        limit = self.context.config.limits.pages
-        if limit is not None and self.context.counters.totals.pages + self._page_turns >= limit:
+        if self._budget_out():
             return None
         turn = self._dispatch.next_turn(now)
         if turn is not None:
@@ -107,7 +106,12 @@ class Partition:
 
     def next_time(self) -> float | None:
         """When something can be done without an event from outside."""
-        return self.context.frontier.next_time()
+        return None if self._budget_out() else self.context.frontier.next_time()
+
+    def _budget_out(self) -> bool:
+        """Whether every page that may be fetched is fetched or being fetched."""
+        limit = self.context.config.limits.pages
+        return limit is not None and self.context.counters.totals.pages + self._page_turns >= limit
 
     def uncommitted(self) -> int:
         """Responses fetched and not yet committed."""
