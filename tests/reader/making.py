@@ -19,7 +19,7 @@ from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.reader import Reader
 from sim.clock import VirtualClock
 from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb
+from sim.web import Answer, SimWeb
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 NOARCHIVE = "noarchive"
@@ -33,6 +33,8 @@ class ArchivedRun(Run):
     def _digest(self, job: Job, answer: Answer) -> Digest:
         digest = super()._digest(job, answer)
         noarchive = answer.title == NOARCHIVE
+        fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
+        job = msgspec.structs.replace(job, head_bytes=f"HTTP/1.1 {answer.status} X\r\n{fields}\r\n".encode())
         pointer = self.writer.write(job, metadata={"charset": "utf-8"}, noarchive=noarchive)
         self.writer.sync()
         return msgspec.structs.replace(

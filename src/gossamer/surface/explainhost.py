@@ -135,7 +135,8 @@ def queue(evidence: Evidence) -> Step | None:
     facts = [(f"queue of {row.host}", f"{queued} ({_levels(ledger)})"), ("host", _front(evidence, ledger))]
     if row.attempts:
         retries = evidence.crawl.config.fetch.retries
-        facts.append(("tried", f"{plural(row.attempts, 'visit')} failed; it is given up after {retries} (fetch.retries)"))
+        failed = plural(row.attempts, "visit")
+        facts.append(("tried", f"{failed} failed; it is given up after {retries} (fetch.retries)"))
     ahead = _count(before, "URL")
     return Step("queue", "wait", f"{kind}level {row.level}, {ahead} before it in this level", tuple(facts))
 

@@ -16,6 +16,7 @@ URLS_AT_ONCE: Final = 2_000
 HOSTS_AT_ONCE: Final = 64  # a robots.txt of up to 500 KiB may stand beside each ledger
 
 T = TypeVar("T")
+Damaged = Callable[[str], None]
 
 
 def batches(
@@ -43,15 +44,20 @@ def decoded(decode: Callable[[bytes], T], cf: Cf, key: bytes, value: bytes) -> T
     """A row. Raises StoreError that names it when it cannot be read."""
     try:
         return decode(value)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         name = key.partition(b"\x00")[0].decode("utf-8", "backslashreplace")
         raise StoreError(f"the state is damaged: {cf} row {name[:200]} cannot be read ({error})") from error
 
 
-def url_rows(store: Store) -> Iterator[tuple[str, UrlRow]]:
-    """(URL key, row) of every known URL, in the order of the keys. Raises StoreError for a damaged row."""
+def url_rows(store: Store, damaged: Damaged | None = None) -> Iterator[tuple[str, UrlRow]]:
+    """(URL key, row) of every known URL, in the order of the keys.
+
+    A damaged row is told to `damaged` and passed over; without `damaged`, StoreError is raised.
+    """
     for key, value in pairs(store, Cf.URL):
-        yield key.decode(), decoded(decode_url, Cf.URL, key, value)
+        row = _row(decode_url, Cf.URL, key, value, damaged)
+        if row is not None:
+            yield key.decode("utf-8", "backslashreplace"), row
 
 
 def url_row(store: Store, key: str) -> UrlRow | None:
@@ -60,11 +66,23 @@ def url_row(store: Store, key: str) -> UrlRow | None:
     return None if raw is None else decoded(decode_url, Cf.URL, key.encode(), raw)
 
 
-def host_rows(store: Store) -> Iterator[HostRow]:
-    """The ledger of every host, in the order of the names, without what stands beside them."""
+def host_rows(store: Store, damaged: Damaged | None = None) -> Iterator[HostRow]:
+    """The ledger of every host, in the order of the names, without what stands beside them; damage as in `url_rows`."""
     for key, value in pairs(store, Cf.HOST, size=HOSTS_AT_ONCE):
         if b"\x00" not in key:
-            yield decoded(decode_host, Cf.HOST, key, value)
+            row = _row(decode_host, Cf.HOST, key, value, damaged)
+            if row is not None:
+                yield row
+
+
+def _row(decode: Callable[[bytes], T], cf: Cf, key: bytes, value: bytes, damaged: Damaged | None) -> T | None:
+    try:
+        return decoded(decode, cf, key, value)
+    except StoreError as error:
+        if damaged is None:
+            raise
+        damaged(str(error))
+        return None
 
 
 def host_row(store: Store, host: str) -> HostRow | None:

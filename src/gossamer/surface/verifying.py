@@ -16,7 +16,7 @@ from gossamer.adapters.warc.reader import Reader as Archive
 from gossamer.core.changes import decode_copy
 from gossamer.core.counters import Totals
 from gossamer.core.ending import HISTORY_MAX
-from gossamer.model.errors import ArchiveError
+from gossamer.model.errors import ArchiveError, StoreError
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf, UrlRow
 from gossamer.model.url import Url, parse
@@ -80,12 +80,16 @@ class _Verification:
         )
 
     def _rows(self) -> Iterator[Problem | VerifyProgress]:
-        for key, row in url_rows(self._store):
+        damaged: list[str] = []
+        for key, row in url_rows(self._store, damaged.append):
+            while damaged:
+                yield Problem(kind="row-damaged", what=str(Cf.URL), text=damaged.pop())
             wrong = self._index.add(key, row)
             if wrong:
                 yield Problem(kind="record-missing", what=row.url, text=wrong)
             if not self._index.rows % PROGRESS_EVERY:
                 yield self._progress()
+        yield from (Problem(kind="row-damaged", what=str(Cf.URL), text=text) for text in damaged)
         self._index.freeze()
 
     # -- records → rows ----------------------------------------------------------------------------------------------
@@ -148,7 +152,10 @@ class _Verification:
 
     def _orphan(self, checked: Checked, key: str) -> Iterator[Problem]:
         """A record that no row names: right only for versions so old that the row has let go of them."""
-        row = url_row(self._store, key) if key else None
+        try:
+            row = url_row(self._store, key) if key else None
+        except StoreError:
+            return  # its row is damaged, and was named as such
         if row is not None and len(row.history) >= HISTORY_MAX and checked.date <= row.history[0][0] + 1:
             return
         why = "no row names it" if row is None else "the row of its URL does not name it"
@@ -162,7 +169,7 @@ class _Verification:
         unmatched = self._index.unmatched()
         if not (len(unmatched) or len(state.lost) or len(state.undated)):
             return
-        for key, row in url_rows(self._store):
+        for key, row in url_rows(self._store, lambda _: None):  # the first pass has told of damage
             for pointer in row_pointers(row):
                 if contains(unmatched, self._index.position(pointer)):
                     yield from self._direct(key, row, pointer)
@@ -189,7 +196,11 @@ class _Verification:
     def _copies(self) -> Iterator[Problem]:
         """The first captures of payloads, to which revisits refer."""
         for slot, value in pairs(self._store, Cf.PAYLOAD):
-            copy = decoded(decode_copy, Cf.PAYLOAD, slot, value)
+            try:
+                copy = decoded(decode_copy, Cf.PAYLOAD, slot, value)
+            except StoreError as error:
+                yield Problem(kind="row-damaged", what=str(Cf.PAYLOAD), text=str(error))
+                continue
             if self._index.names(copy.pointer):
                 continue
             try:

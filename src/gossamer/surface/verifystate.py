@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from gossamer.core.changes import decode_entry
 from gossamer.core.counters import Totals
 from gossamer.core.keys import QUEUE_LEVELS, queue_place, waiting_key
+from gossamer.model.errors import StoreError
 from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostRow
 from gossamer.model.view import Problem
@@ -50,12 +51,14 @@ class StateCheck:
         self._index = index
         self._places = array("Q")
         self._recount = _Recount()
+        self._damaged: list[Problem] = []
         self.lost: Longs = index.places[:0]  # places that rows claim and no queue has
         self.undated: Longs = index.places[:0]  # the same of the calendar
 
     def run(self) -> Iterator[Problem]:
         """Everything that is wrong, but for `lost` and `undated`."""
         yield from self._hosts()
+        yield from self._damaged
         strays, self.lost = difference(self._places, self._index.places)
         if len(strays):
             yield from self._strays(strays)
@@ -65,7 +68,8 @@ class StateCheck:
 
     def _hosts(self) -> Iterator[Problem]:
         """Ledgers and queues side by side: both are sorted by host."""
-        rows, queues = host_rows(self._store), self._queues()
+        rows = host_rows(self._store, lambda text: self._note_damage(Cf.HOST, text))
+        queues = self._queues()
         row, queue = next(rows, None), next(queues, None)
         while row is not None or queue is not None:
             if queue is None or (row is not None and row.host.encode() < queue.host.encode()):
@@ -111,20 +115,31 @@ class StateCheck:
         """The queue of each host; notes the identity of every entry on the way."""
         grouped = itertools.groupby(pairs(self._store, Cf.QUEUE), key=lambda pair: pair[0][:-_PLACE_BYTES])
         for name, entries in grouped:
-            queue = _Queue(name.decode(), [0] * QUEUE_LEVELS, [0] * QUEUE_LEVELS)
+            queue = _Queue(_text(name), [0] * QUEUE_LEVELS, [0] * QUEUE_LEVELS)
             for slot, value in entries:
-                place, sequence = queue_place(slot)
+                entry = _entry(slot, value)
+                if entry is None:
+                    self._note_damage(Cf.QUEUE, f"an entry of {queue.host} cannot be read")
+                    continue
+                place, sequence, key = entry
                 if not queue.counts[place]:
                     queue.first[place] = sequence
                 queue.counts[place] += 1
                 self._recount.levels[place] += 1
-                self._places.append(place_identity(queue.host, place, sequence, decode_entry(value).key))
-            yield queue
+                self._places.append(place_identity(queue.host, place, sequence, key))
+            if any(queue.counts):
+                yield queue
+
+    def _note_damage(self, cf: Cf, text: str) -> None:
+        self._damaged.append(Problem(kind="row-damaged", what=str(cf), text=text))
 
     def _strays(self, strays: Longs) -> Iterator[Problem]:
         """Entries that no row claims."""
         for slot, value in pairs(self._store, Cf.QUEUE):
-            host, (place, sequence), key = slot[:-_PLACE_BYTES].decode(), queue_place(slot), decode_entry(value).key
+            entry = _entry(slot, value)
+            if entry is None:
+                continue
+            host, (place, sequence, key) = _text(slot[:-_PLACE_BYTES]), entry
             if not contains(strays, place_identity(host, place, sequence, key)):
                 continue
             row = url_row(self._store, key)
@@ -137,13 +152,20 @@ class StateCheck:
 
     def _front_queues(self) -> Iterator[Problem]:
         for slot, value in pairs(self._store, Cf.WAITING):
-            row = host_row(self._store, value.decode())
+            name = _text(value)
+            row = self._ledger(name)
             if row is None:
-                text = "it stands in a front queue and has no ledger"
-                yield Problem(kind="host-missing", what=value.decode(), text=text)
+                text = "it stands in a front queue and has no ledger that can be read"
+                yield Problem(kind="host-missing", what=name, text=text)
             elif row.waiting_level < 0 or waiting_key(row.waiting_level, row.waiting_sequence) != slot:
                 text = f"it stands in front queue {slot[0]}, of which its ledger knows nothing"
                 yield Problem(kind="waiting-differs", what=row.host, text=text)
+
+    def _ledger(self, host: str) -> HostRow | None:
+        try:
+            return host_row(self._store, host)
+        except StoreError:
+            return None  # named by the pass over the ledgers
 
     def _calendar(self) -> Iterator[Problem]:
         dues = array("Q", (xxh3_64_intdigest(slot) for slot, _ in pairs(self._store, Cf.DUE)))
@@ -173,6 +195,21 @@ class StateCheck:
                 yield counter(f"queued at level {place % LEVELS}{kind}", counted, found)
         if totals.pages > self._index.page_visits:
             yield counter("pages", totals.pages, self._index.page_visits)
+
+
+def _entry(slot: bytes, value: bytes) -> tuple[int, int, str] | None:
+    """(level, sequence, URL key) of a queue entry; None when it is damaged."""
+    if len(slot) <= _PLACE_BYTES or slot[-_PLACE_BYTES] != 0:
+        return None
+    place, sequence = queue_place(slot)
+    try:
+        return (place, sequence, decode_entry(value).key) if place < QUEUE_LEVELS else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")
 
 
 def counter(name: str, counted: int, found: int) -> Problem:
