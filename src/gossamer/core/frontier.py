@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -19,11 +20,14 @@ from gossamer.ports.store import Store
 
 SLOT_HOLD_MAX_S: Final = 30.0  # a host that may not be asked for longer than this gives its slot up
 REFILL_MAX: Final = 256  # hosts looked at in one refill, so that one call stays short
+SLEEPERS_MAX: Final = 200_000  # hosts asleep in memory, about 200 bytes each; beyond, they are found on disk again
+OVERFLOW_MAX: Final = 100_000  # hosts outside one full lane in memory; beyond, as above
+PASSED_BY_MIN_S: Final = 300.0  # between two looks at the front queues for hosts that were passed by
 
 
 class Frontier:
     """Slots, sleepers and lanes. Every host is in exactly one place: waiting on disk, asleep, outside a full lane,
-    or active; and an active one in exactly one phase.
+    returning from there, or active; and an active one in exactly one phase.
     """
 
     def __init__(
@@ -57,6 +61,10 @@ class Frontier:
         self._sleepers: list[tuple[float, str]] = []
         self._outside: dict[str, str] = {}  # host -> full lane it waits for
         self._returning: deque[str] = deque()
+        self._returning_next = False  # returning and waiting hosts get slots in turn
+        self._promised: dict[str, Lane] = {}  # returning host -> lane that has let it in
+        self._passed_by = math.inf  # when hosts that memory had no room for may be looked for in the front queues
+        self._more_since: float | None = None  # the last refill stopped before all free slots were given
         self._to_resolve: dict[str, None] = {}  # in the order of asking
 
     # -- slots ---------------------------------------------------------------------------------------------------
@@ -68,25 +76,43 @@ class Frontier:
             if self._asleep.get(sleeper) == at:
                 del self._asleep[sleeper]
                 self._returning.append(sleeper)
-        looked = 0
-        while len(self.active) < self._slots and looked < REFILL_MAX:
-            looked += 1
+        if self._passed_by <= now and not self._waiting.anything():
+            self._passed_by = math.inf
+            self._waiting.rewind()
+        self._more_since = None
+        for _ in range(REFILL_MAX):
+            if len(self.active) >= self._slots:
+                return
             host = self._next_host()
             if host is None:
                 return
             row = self._ledger.find(host)
-            if row is not None and row.pending > 0 and host not in self.active:
+            if row is not None and row.pending > 0 and not self._placed(host):
                 self._admit(row, now)
+            else:
+                self._keep_promise(host, None)
+        self._more_since = now
+
+    def _placed(self, host: str) -> bool:
+        return host in self.active or host in self._asleep or host in self._outside
 
     def _next_host(self) -> str | None:
-        if self._returning:
+        """Hosts that come back and hosts that wait, in turn, so that neither starves the other."""
+        self._returning_next = not self._returning_next
+        if self._returning and self._returning_next:
             return self._returning.popleft()
+        host = self._next_waiting()
+        if host is None and self._returning:
+            return self._returning.popleft()
+        return host
+
+    def _next_waiting(self) -> str | None:
         while True:
             taken = self._waiting.take(self._chance)
             if taken is None:
                 return None
             host, level, sequence = taken
-            if host in self.active or host in self._asleep or host in self._outside:
+            if self._placed(host):
                 continue
             row = self._ledger.find(host)
             if row is not None and (row.waiting_level, row.waiting_sequence) == (level, sequence):
@@ -95,7 +121,8 @@ class Frontier:
     def _admit(self, row: HostRow, now: float) -> None:
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
         if until - now > SLOT_HOLD_MAX_S:
-            self._sleep(row.host, until)
+            self._keep_promise(row.host, None)
+            self._sleep(row.host, until, now)
             return
         self._activate(row)
         self.settle(row.host, now)
@@ -110,10 +137,11 @@ class Frontier:
     def run_errand(self, row: HostRow, errand: Errand, now: float) -> bool:
         """Let a host make a request outside its queue, with a slot of its own if need be. False: it sleeps."""
         host = self.active.get(row.host)
+        until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
+        if not row.addresses and until > now:
+            return False  # its name was looked up in vain a moment ago
         if host is None:
-            if row.host in self._asleep or max(row.next_allowed, row.parked_until) - now > SLOT_HOLD_MAX_S:
-                return False
-            if row.host in self._outside:
+            if row.host in self._asleep or row.host in self._outside or until - now > SLOT_HOLD_MAX_S:
                 return False
             host = self._activate(row)
             host.errands.append(errand)
@@ -150,39 +178,46 @@ class Frontier:
             return
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
         leave = until - now > SLOT_HOLD_MAX_S
-        tired = host.turns >= HOST_QUANTUM and len(self.active) >= self._slots and self._waiting.anything()
+        tired = host.turns >= HOST_QUANTUM and len(self.active) >= self._slots and self.can_refill()
         if (leave or tired) and not host.errands:
             if host.uncommitted or host.robots_elsewhere:
                 host.phase = Phase.DIGEST
             elif leave:
                 self._drop(host)
-                self._sleep(name, until)
+                self._sleep(name, until, now)
             else:
                 self._drop(host)
                 self._yield_slot(row)
             return
-        if not row.addresses and until > now and not (host.errands or host.uncommitted):
-            self._drop(host)
-            self._sleep(name, until)
+        if not row.addresses and until > now and not host.errands:
+            if host.uncommitted:
+                host.phase = Phase.DIGEST
+            else:
+                self._drop(host)
+                self._sleep(name, until, now)
             return
         if not row.addresses or row.addresses_expire <= now:
             host.phase = Phase.RESOLVING
             self._to_resolve[name] = None
             return
-        self._join(host, until)
+        self._join(host, until, now)
 
-    def _join(self, host: ActiveHost, until: float) -> None:
+    def _join(self, host: ActiveHost, until: float, now: float) -> None:
         lane = self._pick_lane(host)
         if host.lane is not None and host.lane is not lane:
             self._leave(host)
         if lane.full and host.name not in lane.residents and not host.errands and not host.uncommitted:
-            lane.overflow.append(host.name)
-            self._outside[host.name] = lane.id
             self._drop(host)
+            if len(lane.overflow) < OVERFLOW_MAX:
+                lane.overflow.append(host.name)
+                self._outside[host.name] = lane.id
+            else:
+                self._pass_by(now, now)
             return
         host.lane = lane
         host.phase = Phase.LANE
         self.lanes.join(lane, host.name, until)
+        self._keep_promise(host.name, lane)
 
     def _pick_lane(self, host: ActiveHost) -> Lane:
         """Stay in the lane while its address is still the host's; else the least crowded of its addresses."""
@@ -201,20 +236,40 @@ class Frontier:
 
     def _leave(self, host: ActiveHost) -> None:
         if host.lane is not None:
-            invited = self.lanes.leave(host.lane, host.name)
-            if invited is not None:
-                self._outside.pop(invited, None)
-                self._returning.append(invited)
-            host.lane = None
+            lane, host.lane = host.lane, None
+            lane.residents.discard(host.name)
+            self._invite(lane)
+
+    def _invite(self, lane: Lane) -> None:
+        """Let the first of those outside a lane in, when there is room."""
+        if lane.overflow and not lane.full:
+            host = lane.overflow.popleft()
+            del self._outside[host]
+            self._promised[host] = lane
+            self._returning.append(host)
+
+    def _keep_promise(self, name: str, joined: Lane | None) -> None:
+        """A host has found its place: if that is not the lane that had let it in, another is let in instead."""
+        lane = self._promised.pop(name, None)
+        if lane is not None and lane is not joined:
+            self._invite(lane)
 
     def _drop(self, host: ActiveHost) -> None:
         self._leave(host)
+        self._keep_promise(host.name, None)
         del self.active[host.name]
         self._ledger.unpin(host.name)
 
-    def _sleep(self, name: str, until: float) -> None:
+    def _sleep(self, name: str, until: float, now: float) -> None:
+        if len(self._asleep) >= SLEEPERS_MAX:
+            self._pass_by(until, now)
+            return
         self._asleep[name] = until
         heapq.heappush(self._sleepers, (until, name))
+
+    def _pass_by(self, until: float, now: float) -> None:
+        """Leave a host to its entry on disk: it is looked for there when its time has come."""
+        self._passed_by = min(self._passed_by, max(until, now + PASSED_BY_MIN_S))
 
     # -- DNS -----------------------------------------------------------------------------------------------------
 
@@ -247,10 +302,12 @@ class Frontier:
 
     def next_time(self) -> float | None:
         """When something can happen without an event from outside, or None."""
-        times = [
-            at for at in (self.lanes.next_time(), self._sleepers[0][0] if self._sleepers else None) if at is not None
-        ]
-        return min(times) if times else None
+        if self._more_since is not None:
+            return self._more_since
+        times = [self.lanes.next_time(), self._sleepers[0][0] if self._sleepers else None]
+        if self._passed_by < math.inf:
+            times.append(self._passed_by)
+        return min((at for at in times if at is not None), default=None)
 
     def can_refill(self) -> bool:
         """Whether a host may be waiting for a slot."""
@@ -259,6 +316,10 @@ class Frontier:
     def asleep(self) -> dict[str, float]:
         """Sleeping hosts and when each wakes."""
         return self._asleep
+
+    def passed_by(self) -> float:
+        """When hosts that memory had no room for are looked for; infinite when there are none."""
+        return self._passed_by
 
     def place_of(self, name: str) -> str:
         """Where a host is, in words for `explain`."""
@@ -269,4 +330,6 @@ class Frontier:
             return "asleep until it may be asked again"
         if name in self._outside:
             return f"waits outside lane {self._outside[name]}, which is full"
+        if name in self._promised:
+            return "waits for a slot, with a place in its lane"
         return "waits for a slot"

@@ -65,7 +65,11 @@ class HostQueue:
         """End a lease without an outcome: the entry is the next of its level again."""
         self.leased.discard((place.level, place.sequence))
         self._leased_by_level[place.level] -= 1
-        self._ahead[place.level].appendleft((place.sequence, Entry(place.key, place.refresh)))
+        ahead = self._ahead[place.level]
+        if ahead and ahead[0][0] < place.sequence:
+            msg = f"{place.key} is given back after a later lease of its level"  # the cursor would pass it by
+            raise AssertionError(msg)
+        ahead.appendleft((place.sequence, Entry(place.key, place.refresh)))
 
     def done(self, level: int, sequence: int) -> None:
         """Note that an entry was removed in a commit, and move the ledger's cursor."""

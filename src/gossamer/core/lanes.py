@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import Final
-
 from gossamer.model.limits import LANE_RESIDENTS_MAX
 
-OVERFLOW_MAX: Final = 100_000  # names of hosts that wait, without a slot, for a place in one lane
 
 
 class Lane:
@@ -70,11 +67,6 @@ class Lanes:
         self._order += 1
         heapq.heappush(lane.hosts, (next_at, self._order, host))
         self._schedule(lane)
-
-    def leave(self, lane: Lane, host: str) -> str | None:
-        """Take a host that is not queued in the lane out of it; returns a name from the overflow to let in."""
-        lane.residents.discard(host)
-        return lane.overflow.popleft() if lane.overflow else None
 
     def pop(self, now: float) -> tuple[Lane, str] | None:
         """The next lane and host that may go at `now`. Both are reserved in this one step: the lane is busy."""

@@ -56,6 +56,12 @@ class Waiting:
                 return host, level, sequence
             self._maybe[level] = False
 
+    def rewind(self) -> None:
+        """Read every level from its front again, for hosts that were passed by."""
+        self._next = [0] * LEVELS
+        self._ahead = [deque() for _ in range(LEVELS)]
+        self._maybe = [True] * LEVELS
+
     def anything(self) -> bool:
         """Whether some level may still have a host."""
         return any(self._maybe)
