@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -46,6 +47,10 @@ class Known:
     def __contains__(self, key: object) -> bool:
         """Whether the key was seen lately. False says nothing."""
         return key in self._young or key in self._old
+
+    def generations(self) -> tuple[AbstractSet[str], AbstractSet[str]]:
+        """Both generations, for a loop over many keys."""
+        return self._young, self._old
 
     def add(self, key: str) -> None:
         """Remember a key."""

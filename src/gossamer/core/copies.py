@@ -31,44 +31,56 @@ def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, dat
         changes.put(Cf.PAYLOAD, slot, encode(Copy(key, url, date, pointer)))
 
 
+class Probe:
+    """The twenty table rows that a simhash is filed under, read once for looking and for filing."""
+
+    def __init__(self, changes: Changes, simhash: int) -> None:
+        """Read the rows."""
+        self.simhash = simhash
+        self._changes = changes
+        self._slots = _table_keys(simhash)
+        self._rows = changes.get_many(Cf.FINGERPRINT, self._slots)
+
+    def near(self, key: str) -> list[str]:
+        """Keys of other pages within the near distance, nearest first, at most CANDIDATES_MAX.
+
+        Complete within Hamming distance 3: six blocks, every choice of three is a table.
+        """
+        found: dict[str, int] = {}
+        for raw in self._rows:
+            for entry in decode_fingerprints(raw) if raw is not None else ():
+                if entry.key != key:
+                    distance = hamming(entry.simhash, self.simhash)
+                    if distance <= NEAR_DISTANCE_MAX:
+                        found[entry.key] = distance
+        return sorted(found, key=lambda name: (found[name], name))[:CANDIDATES_MAX]
+
+    def file(self, key: str) -> None:
+        """Enter a page in all twenty tables."""
+        entry = FingerprintEntry(self.simhash, key)
+        alone = encode([entry])
+        for slot, raw in zip(self._slots, self._rows, strict=True):
+            if raw is None:
+                self._changes.put(Cf.FINGERPRINT, slot, alone)
+                continue
+            entries = decode_fingerprints(raw)
+            if len(entries) < BUCKET_MAX:
+                self._changes.put(Cf.FINGERPRINT, slot, encode([*entries, entry]))
+
+
 def _table_keys(simhash: int) -> list[bytes]:
     return [bytes((table,)) + key for table, key in block_keys(simhash)]
 
 
-def find_near(changes: Changes, key: str, row: UrlRow, text_chars: int) -> str | None:
-    """URL key of an earlier page with the same text, or None. Confirmed by the second signal.
-
-    Complete within Hamming distance 3: six blocks, every choice of three is a table.
-    """
-    simhash = row.simhash
-    if simhash is None:
-        return None
-    candidates: dict[str, int] = {}
-    for raw in changes.get_many(Cf.FINGERPRINT, _table_keys(simhash)):
-        if raw is None:
-            continue
-        for entry in decode_fingerprints(raw):
-            if entry.key != key:
-                distance = hamming(entry.simhash, simhash)
-                if distance <= NEAR_DISTANCE_MAX:
-                    candidates[entry.key] = distance
-    for candidate in sorted(candidates, key=lambda name: (candidates[name], name))[:CANDIDATES_MAX]:
+def confirmed(changes: Changes, candidates: list[str], row: UrlRow) -> str | None:
+    """The first candidate that the second signal confirms to have the same text as `row`, or None."""
+    for candidate in candidates:
         other = changes.url(candidate)
         if other is None or other.simhash is None or other.duplicate_of:
             continue
-        if confirm(text_chars, row.sketch, other.text_chars, other.sketch, (row.title, other.title)):
+        if confirm(row.text_chars, row.sketch, other.text_chars, other.sketch, (row.title, other.title)):
             return candidate
     return None
-
-
-def file_fingerprint(changes: Changes, key: str, simhash: int) -> None:
-    """Enter a page in all twenty tables."""
-    slots = _table_keys(simhash)
-    for slot, raw in zip(slots, changes.get_many(Cf.FINGERPRINT, slots), strict=True):
-        entries = [] if raw is None else decode_fingerprints(raw)
-        if len(entries) < BUCKET_MAX:
-            entries.append(FingerprintEntry(simhash, key))
-            changes.put(Cf.FINGERPRINT, slot, encode(entries))
 
 
 def unfile_fingerprint(changes: Changes, key: str, simhash: int) -> None:

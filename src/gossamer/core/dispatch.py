@@ -1,4 +1,4 @@
-"""Making turns: the next host that may go, the next of its URLs, and all checks that belong to the moment of fetching."""
+"""Making turns: the next host that may go, the next of its URLs, all checks that belong to the moment of fetching."""
 
 from __future__ import annotations
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final, Literal
 
 from gossamer.core import copies, harvest, softfour
 from gossamer.core.admission import Candidate
+from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_shape, decode_site, encode
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import SITE_WINDOW_S
-from gossamer.core.keys import due_key, shape_key
+from gossamer.core.keys import shape_key
 from gossamer.core.turn import Turn
 from gossamer.model.page import Digest, Job, Kind, Original, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.policy.duplicates import is_unchanged
-from gossamer.policy.refresh import interval_s
 from gossamer.policy.traps import judge_shape, shape_of
 
 OK: Final = 200
@@ -104,19 +103,25 @@ def settle_failure(
     if row.state is State.QUEUED:
         row.state = State.FAILED
     else:
-        _plan(context, changes, row, turn, host, now, duplicate=True)
+        plan(context, changes, turn.key, row, now, duplicate=True)
     row.refresh = False
     return False
 
 
-def settle_unarchived(context: Context, row: UrlRow, digest: Digest) -> None:
+def settle_unarchived(
+    context: Context, changes: Changes, turn: Turn, row: UrlRow, digest: Digest, now: float
+) -> None:
     """No worker could even archive the response: it is given up with that reason, and not tried blindly again."""
     row.reason, row.detail = Reason.FETCH_FAILED, f"archive: {digest.error}"
     row.digest_error = digest.error
-    row.refresh = False
     context.counters.refuse(Reason.FETCH_FAILED)
+    if turn.place is None:
+        return
+    row.refresh = False
     if row.state is State.QUEUED:
         row.state = State.FAILED
+    else:
+        plan(context, changes, turn.key, row, now, duplicate=True)
 
 
 def settle_response(
@@ -135,7 +140,8 @@ def settle_response(
     before = (row.payload_digest, row.simhash, row.content_hash, row.visits)
     _note_capture(row, outcome, job, digest)
     if turn.place is None:
-        row.state = State.FETCHED
+        if not row.sequence:  # a page of this address that is queued stays so
+            row.state = State.FETCHED
         return [], False, str(turn.kind)
     if turn.kind is Kind.PAGE:
         totals.pages += 1
@@ -148,18 +154,18 @@ def settle_response(
         candidates, again = harvest.redirect(context, changes, turn, outcome, row, now)
         if again:
             return candidates, True, "redirect"
-        _ended(context, changes, row, turn, host, now, duplicate=True)
+        _ended(context, changes, row, turn, now, duplicate=True)
         return candidates, False, "redirect"
     if outcome.status == NOT_MODIFIED and job.revisit:
         totals.not_modified += 1
         row.unchanged += 1
-        _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))
+        _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
         return [], False, "not-modified"
     if outcome.status != OK:
         row.attempts += 1
         again = wants_retry(context, outcome, row)
         if not again:
-            _ended(context, changes, row, turn, host, now, duplicate=True)
+            _ended(context, changes, row, turn, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
     _note_content(row, outcome, digest)
@@ -179,7 +185,7 @@ def settle_response(
         _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
         _count_shape(changes, host, row)
-    _ended(context, changes, row, turn, host, now, duplicate=bool(row.duplicate_of))
+    _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
     verdict = "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
     return _candidates(context, turn, digest, row, host), False, verdict
 
@@ -192,7 +198,7 @@ def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host:
         return harvest.sitemap_entries(digest, turn, row.depth, host)
     if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
         return []
-    return harvest.links(digest, turn, row.depth, context.admission.known, duplicate=bool(row.duplicate_of))
+    return harvest.links(digest, turn, row.depth, context.admission.known.generations(), duplicate=bool(row.duplicate_of))
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
@@ -244,19 +250,20 @@ def _judge_copies(
     was_duplicate = bool(row.duplicate_of)
     row.duplicate_of, row.duplicate_kind = "", ""
     if job.revisit == "identical":
-        copy = copies.find_copy(changes, job.payload_digest)
-        if copy is not None and copy.key != turn.key:
-            row.duplicate_of, row.duplicate_kind = copy.key, "exact"
+        original = copies.holder(changes, turn.key, row, job.payload_digest)
+        if original is not None:
+            row.duplicate_of, row.duplicate_kind = original, "exact"
             totals.exact += 1
     elif digest.pointer is not None and job.payload and not job.truncated and not digest.noarchive:
         copies.remember_copy(changes, job.payload_digest, turn.key, turn.url, job.date, digest.pointer)
-    if not row.duplicate_of and not row.filed:
-        original = copies.find_near(changes, turn.key, row, row.text_chars)
+    if not row.duplicate_of and not row.filed and row.simhash is not None:
+        probe = copies.Probe(changes, row.simhash)
+        original = copies.confirmed(changes, probe.near(turn.key), row)
         if original is not None:
             row.duplicate_of, row.duplicate_kind = original, "near"
             totals.near += 1
-        elif row.simhash is not None:
-            copies.file_fingerprint(changes, turn.key, row.simhash)
+        else:
+            probe.file(turn.key)
             row.filed = True
     if row.duplicate_of and not was_duplicate:
         host.duplicates += 1
@@ -289,30 +296,10 @@ def _count_site(changes: Changes, site: str, now: float) -> None:
     changes.put(Cf.SITE, slot, encode(row))
 
 
-def _ended(
-    context: Context, changes: Changes, row: UrlRow, turn: Turn, host: HostRow, now: float, *, duplicate: bool
-) -> None:
+def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: float, *, duplicate: bool) -> None:
     """The visit is over: the row is FETCHED and its next visit stands in the calendar."""
     row.state = State.FETCHED
     row.refresh = False
     row.redirects = 0 if row.status == OK else row.redirects
-    _plan(context, changes, row, turn, host, now, duplicate=duplicate)
+    plan(context, changes, turn.key, row, now, duplicate=duplicate)
 
-
-def _plan(
-    context: Context, changes: Changes, row: UrlRow, turn: Turn, host: HostRow, now: float, *, duplicate: bool
-) -> None:
-    """Enter the next visit in the calendar."""
-    if turn.kind is not Kind.PAGE and turn.kind is not Kind.SITEMAP:
-        return
-    wait_s = interval_s(
-        context.config.refresh,
-        changes=row.changes,
-        unchanged=row.unchanged,
-        observed_s=max(0.0, now - row.discovered),
-        duplicate=duplicate,
-    )
-    if row.due:
-        changes.delete(Cf.DUE, due_key(row.due, turn.key))
-    row.due = math.floor((now + wait_s) * 1000) / 1000
-    changes.put(Cf.DUE, due_key(row.due, turn.key), host.host.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from gossamer.core.admission import Candidate
@@ -39,8 +39,11 @@ def year_of(now: float) -> int:
     return 1970 + int(now / 31_556_952)
 
 
-def links(digest: Digest, turn: Turn, depth: int, known: Container[str], *, duplicate: bool) -> list[Candidate]:
+def links(
+    digest: Digest, turn: Turn, depth: int, known: tuple[AbstractSet[str], AbstractSet[str]], *, duplicate: bool
+) -> list[Candidate]:
     """Candidates for the links of a page that are not surely known already."""
+    young, old = known
     return [
         Candidate(
             url=wire,
@@ -53,7 +56,7 @@ def links(digest: Digest, turn: Turn, depth: int, known: Container[str], *, dupl
         )
         for group in digest.links
         for wire, key in group.links
-        if key not in known
+        if key not in young and key not in old
     ]
 
 
