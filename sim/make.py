@@ -11,7 +11,6 @@ from gossamer.model.config import Config, Politeness, Scope
 from sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
 
 
-
 def config(**sections: dict[str, Any]) -> Config:
     """A configuration whose gap is the minimum, whatever the response time; no jitter, no network rate.
 

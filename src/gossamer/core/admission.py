@@ -76,10 +76,11 @@ class Admission:
         refused: dict[str, int] = {}
         touched: dict[str, HostRow] = {}
         for candidate in fresh:
-            row, made = self._ledger.load(candidate.host, candidate.site)
-            if made:
-                self._counters.totals.hosts += 1
-            touched[row.host] = row
+            row = touched.get(candidate.host)  # the ledger's cache may have let go of a row that is not written yet
+            if row is None:
+                row, made = self._ledger.load(candidate.host, candidate.site)
+                self._counters.totals.hosts += made
+                touched[row.host] = row
             reason = self._refusal(candidate, row)
             if reason is not None:
                 bump(refused, reason)

@@ -23,7 +23,8 @@ class Buckets:
         floor: float,
     ) -> None:
         """`exempt`: whether an address is a CDN's, which no bucket counts. `floor`: time (unix seconds) before which no
-        bucket may be thought to have filled; 0 on a first start."""
+        bucket may be thought to have filled; 0 on a first start.
+        """
         self._rates = (politeness.net_rate, politeness.as_rate)
         self._net_of = net_of
         self._as_of = as_of

@@ -21,6 +21,7 @@ from gossamer.policy.scope import ScopeRules
 from gossamer.ports.store import Store
 
 ANY_LEVEL: Final = LEVELS - 1
+ASKED: Final = "asked"  # HostRow.not_found_state while a probe is under way
 LANES_READ_AT_ONCE: Final = 1_000
 
 
@@ -41,7 +42,8 @@ class Context:
         exempt: Callable[[str], bool],
     ) -> None:
         """`started` is the time of this start; `lane_of`, `net_of`, `as_of` name lanes and networks of addresses;
-        `exempt` says whether an address is a CDN's, whose networks have no rate limit."""
+        `exempt` says whether an address is a CDN's, whose networks have no rate limit.
+        """
         self.config = config
         self.scope = scope
         self.store = store
@@ -90,7 +92,9 @@ class Context:
         return floor
 
     def _on_activate(self, row: HostRow) -> None:
-        """After a restart: the first visit of a host waits a whole gap from the start, and is spread by jitter."""
+        """A host gets a slot. After a restart its first visit waits a whole gap from the start, and is spread by jitter."""
+        if row.not_found_state == ASKED:
+            row.not_found_state = ""  # the request was in memory only, and went with it
         if self.resumed and row.last_fetch < self.started:
             politeness = self.config.politeness
             row.next_allowed = resumed_next_allowed(

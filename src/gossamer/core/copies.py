@@ -31,6 +31,22 @@ def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, dat
         changes.put(Cf.PAYLOAD, slot, encode(Copy(key, url, date, pointer)))
 
 
+def holder(changes: Changes, key: str, row: UrlRow, payload_digest: str) -> str | None:
+    """URL key of the page that an exact copy at `key` is a copy of; None when it is the original itself.
+
+    An original that no longer answers with this payload makes way: the copy that is seen next takes its place. The
+    archived record stays where it is.
+    """
+    copy = find_copy(changes, payload_digest)
+    if copy is None or copy.key == key:
+        return None
+    first = changes.url(copy.key)
+    if first is not None and first.status == row.status and first.payload_digest == payload_digest:
+        return copy.key
+    changes.put(Cf.PAYLOAD, payload_digest.encode(), encode(Copy(key, copy.url, copy.date, copy.pointer)))
+    return None
+
+
 class Probe:
     """The twenty table rows that a simhash is filed under, read once for looking and for filing."""
 

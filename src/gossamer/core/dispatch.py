@@ -6,6 +6,7 @@ from typing import Final
 
 from gossamer.core.active import ActiveHost, Phase
 from gossamer.core.buckets import Buckets
+from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_site
 from gossamer.core.context import Context
 from gossamer.core.hostqueue import Place, dequeue
@@ -17,7 +18,8 @@ from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.model.url import wire_parts
 from gossamer.policy.politeness import is_slow
 
-REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused in one call before others get a chance
+REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get a chance
+TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
 SITE_WINDOW_S: Final = 30 * 86400.0
 SLOW_SHARE: Final = 0.1  # of the fetches in flight that slow hosts may use together
 SLOW_RETRY_S: Final = 1.0
@@ -37,7 +39,7 @@ class Dispatch:
     def next_turn(self, now: float) -> Turn | None:
         """The next request that may be made now, or None. Reserves host and lane."""
         self._c.frontier.refill(now)
-        while True:
+        for _ in range(TRIES_MAX):
             host = self._c.frontier.take(now)
             if host is None:
                 return None
@@ -46,14 +48,16 @@ class Dispatch:
                 turn.slow = is_slow(host.row.response_p99_s)
                 self.slow_in_flight += turn.slow
                 return turn
+        return None
 
     def _make(self, host: ActiveHost, now: float) -> Turn | None:
         address = _address(host)
+        row = host.row
+        if is_slow(row.response_p99_s) and self.slow_in_flight >= self._slow_max:
+            row.next_allowed = max(row.next_allowed, now + SLOW_RETRY_S)
         at = self._buckets.ready_at(address, now)
-        slow = is_slow(host.row.response_p99_s)
-        if slow and self.slow_in_flight >= self._slow_max:
-            at = max(at, now + SLOW_RETRY_S)
-        if at > now:
+        # Its ledger may have changed since it queued in its lane: new rules, say, with a Crawl-delay.
+        if at > now or row.next_allowed > now or (row.parked and row.parked_until > now):
             self._c.frontier.end_turn(host, at, now)
             return None
         if host.errands:
@@ -160,6 +164,8 @@ class Dispatch:
         row.reason, row.detail, row.refresh = reason, why, False
         if row.state is State.QUEUED:
             row.state = State.REFUSED
+        else:
+            plan(self._c, changes, place.key, row, now, duplicate=True)
         changes.put_url(place.key, row)
         self._c.counters.refuse(reason)
         host.row.refused[reason] = host.row.refused.get(reason, 0) + 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from gossamer.model.limits import LANE_RESIDENTS_MAX
 
+from gossamer.model.limits import LANE_RESIDENTS_MAX
 
 
 class Lane:

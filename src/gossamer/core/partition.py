@@ -6,33 +6,32 @@ this request), `take_resolves` (look this name up). What it is told: `resolved`,
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import msgspec
 
-from gossamer.core import ending, harvest, softfour
+from gossamer.core import calendar, ending, harvest, softfour
 from gossamer.core.account import account, unresolved
 from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
 from gossamer.core.buckets import Buckets
 from gossamer.core.changes import Changes
-from gossamer.core.context import Context
+from gossamer.core.context import ASKED, Context
 from gossamer.core.dispatch import Dispatch, drop_place, park
-from gossamer.core.keys import due_bound
 from gossamer.core.logline import log_line
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Turn
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Resolution
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, State, UrlRow
+from gossamer.model.record import Cf, HostRow, UrlRow
 from gossamer.model.url import Url
 from gossamer.policy.guard import Networks, forbidden
 from gossamer.policy.scope import judge
 from gossamer.policy.traps import static_trap
 
 PATIENCE_S: Final = 3600.0  # a crawl is over when nothing may be fetched for this long
-DUE_AT_ONCE_MAX: Final = 500
 FORBIDDEN_PARK_S: Final = 86_400.0
 
 
@@ -67,8 +66,11 @@ class Partition:
         self._dispatch = Dispatch(context, self._buckets)
         self._rules = RulesFetch(context)
         self._allow = allow
+        politeness = context.config.politeness
+        self._errand_wait_max_s = max(politeness.max_delay_s, politeness.crawl_delay_max_s)
         self._pending: dict[int, Pending] = {}
         self._payloads: dict[str, list[Pending]] = {}  # payload being archived -> those that wait for it
+        self._first: dict[int, str] = {}  # job -> payload that others may wait for
         self._resolving: set[str] = set()
         self._page_turns = 0  # page visits handed out and not yet committed
         self.in_flight = 0
@@ -127,7 +129,7 @@ class Partition:
         if not self.idle() or frontier.can_refill():
             return False
         wakes = [at for host, at in frontier.asleep().items() if not self._parked(host)]
-        return not wakes or min(wakes) > now + PATIENCE_S
+        return min(wakes, default=math.inf) > now + PATIENCE_S and frontier.passed_by() > now + PATIENCE_S
 
     def _parked(self, host: str) -> bool:
         row = self.context.ledger.find(host)
@@ -158,25 +160,7 @@ class Partition:
 
     def enqueue_due(self, now: float) -> int:
         """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
-        found = self.context.store.scan(Cf.DUE, b"", due_bound(now), DUE_AT_ONCE_MAX)
-        if not found:
-            return 0
-        changes = Changes(self.context.store)
-        queued = 0
-        for slot, host in found:
-            changes.delete(Cf.DUE, slot)
-            key = slot[8:].decode()
-            row = changes.url(key)
-            ledger = self.context.ledger.find(host.decode())
-            if row is None or ledger is None or row.refresh or row.state is not State.FETCHED:
-                continue
-            row.refresh, row.due, row.sequence = True, 0.0, self.context.counters.sequence()
-            self.context.admission.queue(changes, ledger, key, row.level, row.sequence, refresh=True)
-            self.context.ledger.put(changes, ledger)
-            changes.put_url(key, row)
-            queued += 1
-        self.context.apply(changes)
-        return queued
+        return calendar.enqueue_due(self.context, now)
 
     # -- events in -------------------------------------------------------------------------------------------------
 
@@ -201,10 +185,8 @@ class Partition:
                 )
             else:
                 unresolved(self.context, row, resolution.error, now)
-            self._rules.fail_foreign(changes, host, resolution.error or "address forbidden", now)
-            host.errands.clear()
-        self.context.ledger.put(changes, row)
-        self.context.apply(changes)
+            self._drop_errands(changes, host, resolution.error or "address forbidden", now)
+        self._apply(changes, row, now)
         self.context.frontier.settle(name, now)
 
     def fetched(
@@ -229,16 +211,15 @@ class Partition:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
         if turn.kind is Kind.ROBOTS:
             self._rules.ended(changes, host, turn, outcome, decoded, now)
-        if row.parked:
-            self._rules.fail_foreign(changes, host, row.parked, now)
+        if row.parked or row.next_allowed - now > self._errand_wait_max_s:
+            self._drop_errands(changes, host, row.parked or "it asked to be left alone", now)
         if outcome.failure is None:
             job = ending.make_job(changes, turn, outcome, payload_digest)
             jobs, events = self._hand_over(Pending(turn, outcome, job, gap_s, turn.lane)), []
             host.uncommitted += 1
         else:
             jobs, events = [], [self._failed(changes, host, turn, outcome, gap_s, now)]
-        self.context.ledger.put(changes, row)
-        self.context.apply(changes)
+        self._apply(changes, row, now)
         self.context.frontier.end_turn(host, lane_next, now)
         return jobs, events
 
@@ -288,17 +269,31 @@ class Partition:
             refused=refused,
             gap_s=pending.gap_s,
         )
-        return Committed(event, turn, outcome, digest, self._release(pending.job.payload_digest))
+        return Committed(event, turn, outcome, digest, self._release(digest.id))
 
     def _settled(
         self, changes: Changes, host: ActiveHost, pending: Pending, digest: Digest, row: UrlRow, now: float
     ) -> tuple[list[Candidate], bool, str]:
         if digest.pointer is None:
-            ending.settle_unarchived(self.context, row, digest)
+            ending.settle_unarchived(self.context, changes, pending.turn, row, digest, now)
             return [], False, "error"
         return ending.settle_response(
             self.context, changes, host.row, pending.turn, pending.outcome, pending.job, digest, row, now
         )
+
+    def _apply(self, changes: Changes, row: HostRow, now: float) -> None:
+        """Write the commit of an event at a host; then let go on who waited for what came with it."""
+        self.context.ledger.put(changes, row)
+        self.context.apply(changes)
+        for name in self._rules.take_freed():
+            self.context.frontier.resettle(name, now)
+
+    def _drop_errands(self, changes: Changes, host: ActiveHost, why: str, now: float) -> None:
+        """A host will not be asked for long: its errands do not hold slots so long."""
+        self._rules.fail_foreign(changes, host, why, now)
+        host.errands.clear()
+        if host.row.not_found_state == ASKED:
+            host.row.not_found_state = ""
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -336,31 +331,38 @@ class Partition:
             host.queue.done(turn.place.level, turn.place.sequence)
 
     def _hand_over(self, pending: Pending) -> list[Job]:
-        """One payload is archived by one job at a time, so that the second becomes a revisit of the first."""
-        digest = pending.job.payload_digest
+        """A payload new to the corpus is archived by one job, so that the second becomes a revisit of the first."""
+        job, digest = pending.job, pending.job.payload_digest
+        if job.kind is not Kind.PAGE or job.status != ending.OK or job.revisit or job.truncated or not job.payload:
+            self._pending[job.id] = pending
+            return [job]
         waiting = self._payloads.get(digest)
         if waiting is not None:
             waiting.append(pending)
             return []
         self._payloads[digest] = []
-        self._pending[pending.job.id] = pending
-        return [pending.job]
+        self._pending[job.id] = pending
+        self._first[job.id] = digest
+        return [job]
 
-    def _release(self, payload_digest: str) -> list[Job]:
-        waiting = self._payloads.pop(payload_digest)
-        if not waiting:
+    def _release(self, job_id: int) -> list[Job]:
+        """A job is committed: those that waited for its payload can go, all at once when they are revisits of it."""
+        digest = self._first.pop(job_id, None)
+        if digest is None:
             return []
-        following = waiting.pop(0)
+        jobs: list[Job] = []
         changes = Changes(self.context.store)
-        following.job = ending.make_job(changes, following.turn, following.outcome, payload_digest)
-        self._payloads[payload_digest] = waiting
-        self._pending[following.job.id] = following
-        return [following.job]
+        for pending in self._payloads.pop(digest):
+            pending.job = ending.make_job(changes, pending.turn, pending.outcome, digest)
+            jobs += self._hand_over(pending)
+        return jobs
 
     def _maybe_probe(self, host: ActiveHost, turn: Turn, row: UrlRow) -> None:
         if turn.kind is not Kind.PAGE or row.status != ending.OK or not softfour.suspicious(host.row, row):
             return
-        host.row.not_found_state = softfour.ASKED
+        if not host.row.addresses:
+            return
+        host.row.not_found_state = ASKED
         errand = softfour.probe(self.context, host, row.url)
         if errand is None:
             host.row.not_found_state = softfour.HONEST

@@ -28,6 +28,12 @@ class RulesFetch:
     def __init__(self, context: Context) -> None:
         """Deliver to the ledgers of `context`."""
         self._c = context
+        self._freed: list[str] = []
+
+    def take_freed(self) -> list[str]:
+        """Hosts that may go on with what was delivered, once that is written."""
+        freed, self._freed = self._freed, []
+        return freed
 
     def ended(self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, body: bytes, now: float) -> None:
         """Take the outcome of one robots.txt request; `body` is the payload decoded."""
@@ -98,7 +104,7 @@ class RulesFetch:
         host = self._c.frontier.active.get(errand.for_host)
         if host is not None:
             host.robots_elsewhere.discard(errand.scheme)
-            self._c.frontier.resettle(host.name, now)
+            self._freed.append(host.name)
 
     def _delays(self, row: HostRow, now: float) -> None:
         politeness = self._c.config.politeness

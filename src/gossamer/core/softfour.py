@@ -15,7 +15,7 @@ from gossamer.policy.duplicates import is_near
 DUPLICATES_SUSPICIOUS: Final = 3  # copies within one host before it is asked for its not-found page
 LENGTH_SLACK: Final = 0.1  # share by which the text of a not-found page may vary
 TITLE_WORDS: Final = ("not found", "404", "page introuvable", "nicht gefunden", "no encontrada", "does not exist")
-ASKED, KNOWN, HONEST = "asked", "known", "honest"
+KNOWN, HONEST = "known", "honest"
 
 
 def suspicious(host: HostRow, row: UrlRow) -> bool:

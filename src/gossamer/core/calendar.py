@@ -1,0 +1,57 @@
+"""The refresh calendar: when a page is visited again, and moving what is due into its queue."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from gossamer.core.changes import Changes
+from gossamer.core.context import Context
+from gossamer.core.keys import due_bound, due_key
+from gossamer.model.page import Kind
+from gossamer.model.record import Cf, State, UrlRow
+from gossamer.policy.refresh import interval_s
+
+DUE_AT_ONCE_MAX: Final = 500
+
+
+def plan(context: Context, changes: Changes, key: str, row: UrlRow, now: float, *, duplicate: bool) -> None:
+    """Enter the next visit of a page or sitemap; the caller puts the row. `duplicate`: it need not be soon."""
+    if row.kind is not Kind.PAGE and row.kind is not Kind.SITEMAP:
+        return
+    wait_s = interval_s(
+        context.config.refresh,
+        changes=row.changes,
+        unchanged=row.unchanged,
+        observed_s=max(0.0, now - row.discovered),
+        duplicate=duplicate,
+    )
+    if row.due:
+        changes.delete(Cf.DUE, due_key(row.due, key))
+    row.due = math.floor((now + wait_s) * 1000) / 1000
+    changes.put(Cf.DUE, due_key(row.due, key), row.host.encode())
+
+
+def enqueue_due(context: Context, now: float) -> int:
+    """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
+    found = context.store.scan(Cf.DUE, b"", due_bound(now), DUE_AT_ONCE_MAX)
+    if not found:
+        return 0
+    changes = Changes(context.store)
+    queued = 0
+    for slot, host in found:
+        changes.delete(Cf.DUE, slot)
+        key = slot[8:].decode()
+        row = changes.url(key)
+        ledger = context.ledger.find(host.decode())
+        if row is None or ledger is None:
+            continue
+        row.due = 0.0
+        if not row.refresh and row.state is State.FETCHED:
+            row.refresh, row.sequence = True, context.counters.sequence()
+            context.admission.queue(changes, ledger, key, row.level, row.sequence, refresh=True)
+            context.ledger.put(changes, ledger)
+            queued += 1
+        changes.put_url(key, row)
+    context.apply(changes)
+    return queued
