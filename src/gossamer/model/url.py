@@ -7,6 +7,7 @@ Why the key looks as it does: docs/decisions/url-key.md.
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
 import msgspec
@@ -66,11 +67,19 @@ class Base:
         """
         self._base = _engine(base, None)
         self._encoding = "" if is_unicode(encoding) else encoding
+        self._front = self._folder = ""  # of a plain http base: what a plain path is joined to
+        href = "" if self._base is None else self._base.href
+        if href.startswith(("http://", "https://")):
+            front = href[: href.find("/", 8)]
+            self._front = front
+            self._folder = href[: href.partition("?")[0].partition("#")[0].rfind("/") + 1]
 
     def parse(self, text: str) -> Url | Reason:
         """The URL a link's text means, or URL_SCHEME, URL_INVALID or URL_TOO_LONG. Never raises."""
         if len(text) > URL_INPUT_MAX_CHARS:
             return Reason.URL_TOO_LONG
+        if self._front and _is_plain(text):
+            return _build((self._front if text[0] == "/" else self._folder) + text)
         if self._encoding and not text.isascii():
             text = encode_query_of(text, self._encoding)
         base = self._base
@@ -139,6 +148,11 @@ def wire_parts(wire: str) -> tuple[Scheme, str, int, str]:
 
 
 _parse: Final = upa_url.URL.parse
+
+# A path of which every segment is plain: no dots in front, no empty segment but the last, nothing to escape or to split
+# off. Joining it is concatenation. Each segment begins with a sign that no separator can be: matching is linear.
+_PLAIN: Final = re.compile(r"(?!$)/?(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)?", re.ASCII)
+_is_plain: Final = _PLAIN.fullmatch
 
 
 def _engine(text: str, base: upa_url.URL | None) -> upa_url.URL | None:
