@@ -89,8 +89,8 @@ def gap_reason(row: HostRow, politeness: Politeness) -> str:
         return f"{asked}, more than the {politeness.crawl_delay_max_s:g} s we wait" if over else asked
     if measured > politeness.min_delay_s:
         capped = ", capped" if measured == politeness.max_delay_s else ""
-        return f"{politeness.response_factor:g} × its average response time of {row.response_s:.3g} s{capped}"
-    return f"the configured minimum of {politeness.min_delay_s:g} s"
+        return f"{politeness.response_factor:g} × its average response time of {show_duration(row.response_s)}{capped}"
+    return f"the configured minimum of {show_duration(politeness.min_delay_s)}"
 
 
 def speed_words(row: HostRow) -> str:
@@ -98,4 +98,4 @@ def speed_words(row: HostRow) -> str:
     if not row.response_s:
         return "not measured yet"
     slow = "; slow hosts share a tenth of the fetches in flight" if is_slow(row.response_p99_s) else ""
-    return f"{row.response_s:.3g} s on average, {row.response_p99_s:.3g} s at the slow end{slow}"
+    return f"{show_duration(row.response_s)} on average, {show_duration(row.response_p99_s)} at the slow end{slow}"
