@@ -19,7 +19,8 @@ from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, State
 from gossamer.policy.traps import judge_duplicates, shape_of
 
 KNOWN_GENERATION_MAX: Final = 100_000  # keys in each of the two generations of the recently-known cache
-DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted
+DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted ...
+HIGHER_PRIORITY_FACTOR: Final = 2  # ... and past so many times the cap only seeds
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +111,10 @@ class Admission:
         return fresh
 
     def _refusal(self, candidate: Candidate, row: HostRow) -> Reason | None:
-        if row.pending >= PENDING_PER_HOST_MAX and candidate.level >= DEFERRED_LEVEL:
-            return Reason.HOST_PENDING_FULL
+        if row.pending >= PENDING_PER_HOST_MAX and candidate.depth:
+            full = row.pending >= HIGHER_PRIORITY_FACTOR * PENDING_PER_HOST_MAX
+            if full or candidate.level >= DEFERRED_LEVEL:
+                return Reason.HOST_PENDING_FULL
         if candidate.kind is not Kind.PAGE or candidate.depth == 0 or not row.fetched:
             return None
         if row.tired_shapes and shape_of(candidate.url) in row.tired_shapes:

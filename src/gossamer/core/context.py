@@ -92,7 +92,7 @@ class Context:
         return floor
 
     def _on_activate(self, row: HostRow) -> None:
-        """A host gets a slot. After a restart its first visit waits a whole gap from the start, and is spread by jitter."""
+        """A host gets a slot. After a restart its first visit waits a gap from the start, and is spread by jitter."""
         if row.not_found_state == ASKED:
             row.not_found_state = ""  # the request was in memory only, and went with it
         if self.resumed and row.last_fetch < self.started:

@@ -154,6 +154,7 @@ def settle_response(
         candidates, again = harvest.redirect(context, changes, turn, outcome, row, now)
         if again:
             return candidates, True, "redirect"
+        _disappeared(changes, turn, row)
         _ended(context, changes, row, turn, now, duplicate=True)
         return candidates, False, "redirect"
     if outcome.status == NOT_MODIFIED and job.revisit:
@@ -165,6 +166,8 @@ def settle_response(
         row.attempts += 1
         again = wants_retry(context, outcome, row)
         if not again:
+            if outcome.status in (NOT_FOUND, GONE):
+                _disappeared(changes, turn, row)
             _ended(context, changes, row, turn, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
@@ -180,6 +183,7 @@ def settle_response(
     if turn.kind is Kind.PAGE and softfour.is_soft_404(host, row):
         row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
         host.soft404s += 1
+        _disappeared(changes, turn, row)
         context.counters.refuse(Reason.SOFT_404)
     else:
         _judge_copies(context, changes, host, turn, job, digest, row)
@@ -187,18 +191,21 @@ def settle_response(
         _count_shape(changes, host, row)
     _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
     verdict = "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
-    return _candidates(context, turn, digest, row, host), False, verdict
+    return _candidates(context, changes, turn, digest, row, host), False, verdict
 
 
-def _candidates(context: Context, turn: Turn, digest: Digest, row: UrlRow, host: HostRow) -> list[Candidate]:
+def _candidates(
+    context: Context, changes: Changes, turn: Turn, digest: Digest, row: UrlRow, host: HostRow
+) -> list[Candidate]:
     for reason, count in digest.refused.items():
         context.counters.refuse(reason, count)
         bump(host.refused, reason, count)
     if turn.kind is Kind.SITEMAP:
-        return harvest.sitemap_entries(digest, turn, row.depth, host)
+        return harvest.sitemap_entries(changes, digest, turn, row.depth, host)
     if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
         return []
-    return harvest.links(digest, turn, row.depth, context.admission.known.generations(), duplicate=bool(row.duplicate_of))
+    known = context.admission.known.generations()
+    return harvest.links(digest, turn, row.depth, known, duplicate=bool(row.duplicate_of))
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
@@ -267,6 +274,14 @@ def _judge_copies(
             row.filed = True
     if row.duplicate_of and not was_duplicate:
         host.duplicates += 1
+
+
+def _disappeared(changes: Changes, turn: Turn, row: UrlRow) -> None:
+    """What a page said is no longer there: it is no copy any more, and nothing is a copy of it from now on."""
+    row.duplicate_of, row.duplicate_kind = "", ""
+    if row.filed and row.simhash is not None:
+        copies.unfile_fingerprint(changes, turn.key, row.simhash)
+    row.filed = False
 
 
 def _count_shape(changes: Changes, host: HostRow, row: UrlRow) -> None:

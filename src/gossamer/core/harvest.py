@@ -15,6 +15,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow, UrlRow
 from gossamer.model.url import Url, parse
 from gossamer.policy.priority import link_level, redirect_level, sitemap_level
+from gossamer.policy.redirect import redirect_target
 from gossamer.policy.scope import judge, why
 from gossamer.policy.traps import static_trap
 from gossamer.policy.types import wanted_url
@@ -60,7 +61,7 @@ def links(
     ]
 
 
-def sitemap_entries(digest: Digest, turn: Turn, depth: int, row: HostRow) -> list[Candidate]:
+def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, row: HostRow) -> list[Candidate]:
     """Candidates for what a sitemap lists: pages, and the sitemaps below an index."""
     found = [
         Candidate(
@@ -75,17 +76,23 @@ def sitemap_entries(digest: Digest, turn: Turn, depth: int, row: HostRow) -> lis
         for entry in digest.entries
     ]
     if depth < SITEMAP_INDEX_DEPTH_MAX:
-        found += sitemaps([wire for wire, _ in digest.sitemaps], turn.key, row, depth + 1)
+        found += sitemaps(changes, [wire for wire, _ in digest.sitemaps], turn.key, row, depth + 1)
     return found
 
 
-def sitemaps(urls: list[str], via: str, row: HostRow, depth: int, base: str | None = None) -> list[Candidate]:
-    """Candidates for sitemaps named by robots.txt or an index. Only those of the same site count."""
-    found = []
+def sitemaps(
+    changes: Changes, urls: list[str], via: str, row: HostRow, depth: int, base: str | None = None
+) -> list[Candidate]:
+    """Candidates for sitemaps named by robots.txt or an index, those of the same site that are not known yet."""
+    found: list[Candidate] = []
+    seen: set[str] = set()
     for text in urls:
         url = parse(text, base)
         if not isinstance(url, Url) or url.site != row.site or url.wire.endswith("/robots.txt"):
             continue
+        if url.key in seen or changes.url(url.key) is not None:
+            continue
+        seen.add(url.key)
         if row.sitemaps >= SITEMAPS_PER_HOST_MAX:
             break
         row.sitemaps += 1
@@ -112,7 +119,7 @@ def redirect(
     The flag asks for one more visit: a redirect of a URL to itself is tried once again (FIELD-REPORTS: it may only
     have set a cookie) and is a loop after that.
     """
-    location = outcome.header("location")
+    location = redirect_target(outcome)
     url = parse(location, turn.url) if location else Reason.REDIRECT_INVALID
     if not isinstance(url, Url):
         row.reason, row.detail = Reason.REDIRECT_INVALID, f"Location: {(location or '')[:200]}"
@@ -133,6 +140,9 @@ def redirect(
         context.counters.refuse(Reason.REDIRECT_LIMIT)
         return [], False
     if changes.url(url.key) is not None:
+        if _leads_back(changes, url.key, turn.key):
+            row.reason, row.detail = Reason.REDIRECT_LOOP, f"its redirect to {url.wire} leads back to it"
+            context.counters.refuse(Reason.REDIRECT_LOOP)
         return [], False
     refusal = pure_refusal(context, url, row.depth, None, now)
     if refusal is not None:
@@ -151,6 +161,18 @@ def redirect(
         kind=turn.kind,
     )
     return [candidate], False
+
+
+def _leads_back(changes: Changes, start: str, key: str) -> bool:
+    """Whether the redirects that are known from `start` on end at `key`."""
+    for _ in range(REDIRECTS_MAX):
+        hop = changes.url(start)
+        if hop is None or hop.status not in REDIRECT_STATUSES or not hop.redirect_to:
+            return False
+        start = hop.redirect_to
+        if start == key:
+            return True
+    return False
 
 
 def _respelled(context: Context, row: UrlRow, url: Url) -> tuple[list[Candidate], bool]:

@@ -18,6 +18,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
 from gossamer.model.url import Url, parse
 from gossamer.policy.politeness import crawl_delay_refused, gap_s
+from gossamer.policy.redirect import redirect_target
 from gossamer.policy.robots import judge_response
 from gossamer.policy.robots import parse as parse_rules
 
@@ -66,7 +67,7 @@ class RulesFetch:
         self, changes: Changes, host: ActiveHost, errand: Errand, turn: Turn, outcome: Outcome, now: float
     ) -> bool:
         """Follow a redirect as a turn of the host it leads to. False: it cannot be followed."""
-        url = parse(outcome.header("location") or "", turn.url)
+        url = parse(redirect_target(outcome) or "", turn.url)
         if not isinstance(url, Url) or url.wire in errand.seen or errand.hops >= ROBOTS_REDIRECTS_MAX:
             return False
         following = msgspec.structs.replace(
@@ -96,7 +97,7 @@ class RulesFetch:
         if verdict == "rules":
             rules = parse_rules(body, self._c.config.identity.product)
             state.crawl_delay_s = rules.crawl_delay_s
-            found = harvest.sitemaps(list(rules.sitemaps), f"robots:{errand.key}", row, 1, errand.url)
+            found = harvest.sitemaps(changes, list(rules.sitemaps), f"robots:{errand.key}", row, 1, errand.url)
             found = [c for c in found if _in_scope(self._c, c, now)]
             self._c.admission.admit(changes, found, now)
         self._delays(row, now)
