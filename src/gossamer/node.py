@@ -38,7 +38,7 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.segments import Segments
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
-from gossamer.core.counters import bump
+from gossamer.core.counters import bump, known_segments
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
 from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, DiskFullError, GossamerError
@@ -107,7 +107,8 @@ class Node:
         )
         self._open = True
         settings.save(config)
-        self.segments = Segments(self.directory / "archive", context.counters.totals.committed)
+        totals = context.counters.totals
+        self.segments = Segments(self.directory / "archive", totals.committed, known_segments(self._store))
         self.recovered = self.segments.recover()
         self.partition = Partition(context, allow)
         self._log = CrawlLog(self.directory / "log")

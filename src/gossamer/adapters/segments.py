@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
-from gossamer.adapters.warc.files import OPEN
+from gossamer.adapters.warc.files import OPEN, SUFFIX
 from gossamer.adapters.warc.recover import Report, recover_directory, recover_segment
+
+PREFIX: Final = "GOSSAMER"
+ORPHAN: Final = ".orphan"  # put aside, not deleted: somebody may have laid a file there
 
 
 class Workers(Protocol):
@@ -19,9 +22,13 @@ class Workers(Protocol):
 class Segments:
     """Keeps the archive directory in step with what is committed."""
 
-    def __init__(self, directory: Path, committed: dict[str, int]) -> None:
-        """`committed`: segment -> bytes of it that commits refer to; entries of finished segments are removed."""
+    def __init__(self, directory: Path, committed: dict[str, int], known: frozenset[str]) -> None:
+        """`committed`: segment -> bytes of it that commits refer to; entries of finished segments are removed.
+
+        `known`: segments that some commit refers to, finished ones too.
+        """
         self._directory = directory
+        self._known = known
         self._committed = committed
         self._closed: list[str] = []
         self.count = 0
@@ -31,6 +38,9 @@ class Segments:
     def recover(self) -> Report:
         """At a start: cut every open segment back to its committed length and finish it."""
         report = recover_directory(self._directory, self._committed)
+        for path in self._directory.glob(f"{PREFIX}-*{SUFFIX}"):
+            if path.name not in self._known:  # finished, and killed before any page of it was committed
+                path.rename(path.with_name(path.name + ORPHAN))
         self._committed.clear()
         return report
 

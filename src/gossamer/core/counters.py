@@ -7,13 +7,14 @@ from typing import Final
 import msgspec
 
 from gossamer.core.changes import Changes
-from gossamer.core.keys import QUEUE_LEVELS
+from gossamer.core.keys import QUEUE_LEVELS, SEGMENT_PREFIX
 from gossamer.model.errors import StoreError
 from gossamer.model.record import SCHEMA_VERSION, Cf
 from gossamer.ports.store import Store
 
 _KEY: Final = b"counters"
 _SCHEMA_KEY: Final = b"schema"
+SEGMENTS_READ_AT_ONCE: Final = 1_000
 
 
 class Totals(msgspec.Struct, array_like=True, kw_only=True):
@@ -116,3 +117,14 @@ class Counters:
 def bump(counts: dict[str, int], name: str, by: int = 1) -> None:
     """Add to a named count."""
     counts[name] = counts.get(name, 0) + by
+
+
+def known_segments(store: Store) -> frozenset[str]:
+    """Names of the segments that some commit refers to."""
+    end = SEGMENT_PREFIX[:-1] + b"\x01"
+    found: set[str] = set()
+    start = SEGMENT_PREFIX
+    while rows := store.scan(Cf.META, start, end, SEGMENTS_READ_AT_ONCE):
+        found.update(key[len(SEGMENT_PREFIX) :].decode() for key, _ in rows)
+        start = rows[-1][0] + b"\x00"
+    return frozenset(found)

@@ -80,6 +80,10 @@ class Dispatch:
             if row is None:
                 msg = f"{place.key} is queued but has no row"
                 raise AssertionError(msg)
+            if row.state is not State.QUEUED and not place.refresh:  # fetched meanwhile as an errand: /robots.txt
+                drop_place(self._c, changes, host.row, place)
+                host.queue.done(place.level, place.sequence)
+                continue
             scheme, name, port, target = wire_parts(row.url)
             standing = self._c.desk.standing(host, scheme, now)
             if standing is Standing.MISSING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from gossamer.model.limits import LEVELS
 
@@ -40,6 +41,14 @@ def due_key(due: float, url_key: str) -> bytes:
 def due_bound(due: float) -> bytes:
     """Exclusive upper bound of everything due at or before a time."""
     return _SEQ.pack(max(0, int(due * 1000)) + 1)
+
+
+SEGMENT_PREFIX: Final = b"segment\x00"
+
+
+def segment_key(segment: str) -> bytes:
+    """Key that says that some commit refers to a segment."""
+    return SEGMENT_PREFIX + segment.encode()
 
 
 def robots_key(host: str, scheme: str) -> bytes:

@@ -19,6 +19,7 @@ from gossamer.core.buckets import Buckets
 from gossamer.core.changes import Changes
 from gossamer.core.context import ASKED, Context
 from gossamer.core.dispatch import Dispatch, drop_place, park
+from gossamer.core.keys import segment_key
 from gossamer.core.logline import log_line
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Turn
@@ -244,6 +245,8 @@ class Partition:
         if digest.pointer is not None:
             committed = self.context.counters.totals.committed
             segment = digest.pointer.segment
+            if segment not in committed:
+                changes.put(Cf.META, segment_key(segment), b"")
             committed[segment] = max(committed.get(segment, 0), digest.committed_end)
             self.context.counters.totals.records += 1
         if digest.error:
