@@ -29,7 +29,7 @@ from gossamer.model.errors import (
     UsageError,
 )
 from gossamer.model.view import Snapshot
-from gossamer.surface import reading, settings
+from gossamer.surface import planning, reading, settings
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
@@ -48,6 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 reading.register(app)
+planning.register(app)
 
 
 def _say(line: str) -> None:
