@@ -81,7 +81,7 @@ WORDS: Final = MappingProxyType({
         "link_bytes_per_s": ("Link messages, average", "bytes/s", "average × links × bytes of a link"),
     }),
     "frontier": Words(
-        "Frontier", "Above that novelty the queue grows without end; the question is what comes next, not when it ends.", {
+        "Frontier", "Above that novelty the queue grows without end; what counts is what comes next, not when it ends.", {
         "break_even_novelty": ("Novelty at which it stays as it is", "share", "1 / links of a page"),
         "frontier_added": ("URLs added by a page", "URLs", "links × novelty"),
         "frontier_net": ("Net growth by a page", "URLs", "added - the one fetched"),

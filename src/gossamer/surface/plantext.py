@@ -22,6 +22,7 @@ BAR_CELLS: Final = 16
 NARROW_BAR_CELLS: Final = 8
 NEAR_FULL: Final = 0.8
 LOAD_SHOWN_MAX: Final = 100.0
+LOAD_SHOWN_MAX: Final = 100.0
 SECONDS_SHOWN_MAX: Final = 120.0  # longer times are shown in minutes and hours
 _SCALED: Final[Mapping[Unit, str]] = {"bytes": "B", "bytes/s": "B/s", "bits/s": "bit/s"}
 _PREFIXES: Final = ("", "k", "M", "G", "T", "P", "E", "Z")
@@ -68,8 +69,7 @@ def value_text(value: float | None, unit: Unit) -> tuple[str, str]:
         percent = value * 100
         return (f"{percent:.0f}" if percent in (0, 100) else number_text(percent)), "%"
     if unit == "seconds":
-        if 1 <= value < LOAD_SHOWN_MAX: Final = 100.0
-SECONDS_SHOWN_MAX:
+        if 1 <= value < SECONDS_SHOWN_MAX:
             return number_text(value), "s"
         number, _, word = show_duration(value).partition(" ")
         return number, word
