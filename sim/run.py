@@ -101,6 +101,8 @@ class Run:
             at = self.partition.next_time()
             if at is not None and not self._budget_reached():
                 self.clock.call_at(max(at, self._paused_until), lambda: None)
+            if self._paused_until > self.clock.now():
+                self.clock.call_at(self._paused_until, lambda: None)
             if not self.clock.step(until):
                 return self.over()
             steps = None if steps is None else steps - 1
@@ -112,6 +114,12 @@ class Run:
         if self._budget_reached():
             return partition.in_flight == 0 and partition.uncommitted() == 0
         return partition.exhausted(self.clock.now())
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass although nothing is left to fetch."""
+        self.clock.call_at(self.clock.now() + seconds, lambda: None)
+        while self.clock.step():
+            pass
 
     def stop(self) -> None:
         """Stop as a kill does: what is in flight is forgotten."""

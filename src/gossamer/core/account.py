@@ -7,7 +7,7 @@ from typing import Final
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import park, unpark
-from gossamer.model.page import Failure, Outcome
+from gossamer.model.page import Failure, Kind, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
 from gossamer.policy.politeness import average, backoff_s, gap_s, retry_after_s, slow_estimate
@@ -19,11 +19,12 @@ DEFINITE: Final = frozenset(("nxdomain", "no address", "not a host name"))  # as
 UNREACHED_PARK_AFTER: Final = 3  # failures in a row of a host that never answered
 
 
-def account(context: Context, row: HostRow, outcome: Outcome, now: float) -> float:
+def account(context: Context, row: HostRow, kind: Kind, outcome: Outcome, now: float) -> float:
     """Update the ledger after a visit that ended at `now`; returns when the lane may be used again.
 
     The gap counts from the end of the fetch. Retry-After is honoured in full (up to a day); timeouts, connection
-    failures, 5xx, 429 and 503 back off exponentially with jitter; a streak of them parks the host.
+    failures, 5xx, 429 and 503 back off exponentially with jitter; a streak of them parks the host. A robots.txt that
+    is served does not end a streak of pages that are not.
     """
     politeness = context.config.politeness
     row.last_fetch = now
@@ -46,7 +47,8 @@ def account(context: Context, row: HostRow, outcome: Outcome, now: float) -> flo
             wait_s = max(wait_s, asked_s)
         _park_after_streak(context, row, outcome, now)
     else:
-        row.errors, row.backoff_s = 0, 0.0
+        if kind is not Kind.ROBOTS:
+            row.errors, row.backoff_s = 0, 0.0
         unpark(context, row)
     row.next_allowed = max(row.next_allowed, now + wait_s)
     context.counters.totals.visits += 1

@@ -80,7 +80,7 @@ def wants_retry(context: Context, outcome: Outcome, row: UrlRow) -> bool:
     """Whether a visit that brought nothing is made again later. 429 is the host's business, not the URL's fault."""
     if outcome.failure is None and outcome.status != TOO_MANY and outcome.status < SERVER_ERROR:
         return False
-    return row.attempts < context.config.fetch.retries
+    return row.attempts <= context.config.fetch.retries
 
 
 def requeue(context: Context, changes: Changes, host: HostRow, turn: Turn, row: UrlRow) -> None:

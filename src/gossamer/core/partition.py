@@ -206,7 +206,7 @@ class Partition:
             self._fault_of_ours(changes, host, turn, outcome, now)
             return [], []
         gap_s = outcome.started - row.last_fetch if row.last_fetch else None
-        lane_next = account(self.context, row, outcome, now)
+        lane_next = account(self.context, row, turn.kind, outcome, now)
         changes.put(Cf.LANE, turn.lane.encode(), f"{lane_next:.3f}".encode())
         if outcome.failure is None:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
