@@ -73,6 +73,7 @@ class Run:
         self._offset = 0
         self._stopped = False
         self._paused_until = 0.0
+        self._wake_at = 0.0
         urls = [url for url in map(parse, seeds) if isinstance(url, Url)]
         ranges = cdn or RangeSet(())
         self.context = Context(
@@ -98,15 +99,23 @@ class Run:
             self._pump()
             if self.over():
                 return True
-            at = self.partition.next_time()
-            if at is not None and not self._budget_reached():
-                self.clock.call_at(max(at, self._paused_until), lambda: None)
-            if self._paused_until > self.clock.now():
-                self.clock.call_at(self._paused_until, lambda: None)
+            self._set_wake()
             if not self.clock.step(until):
                 return self.over()
             steps = None if steps is None else steps - 1
         return False
+
+    def _set_wake(self) -> None:
+        """One event at the next time at which something can be done."""
+        now = self.clock.now()
+        at = self.partition.next_time()
+        if self._paused_until > now:
+            at = self._paused_until
+        if at is None:
+            return
+        if not now < self._wake_at <= at:
+            self._wake_at = max(at, now)
+            self.clock.call_at(at, lambda: None)
 
     def over(self) -> bool:
         """Whether nothing is left to fetch, or the budget is used up and nothing is under way."""
