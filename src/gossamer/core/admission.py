@@ -7,16 +7,16 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core.changes import Changes, encode
+from gossamer.core.changes import Changes, decode_site, encode
 from gossamer.core.counters import Counters, bump
 from gossamer.core.hostqueue import enqueue
 from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
-from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX
+from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, State
-from gossamer.policy.traps import judge_duplicates, shape_of
+from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, SiteRow, State
+from gossamer.policy.traps import judge_duplicates, judge_hosts, shape_of
 
 KNOWN_GENERATION_MAX: Final = 100_000  # keys in each of the two generations of the recently-known cache
 DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted ...
@@ -79,8 +79,15 @@ class Admission:
         for candidate in fresh:
             row = touched.get(candidate.host)  # the ledger's cache may have let go of a row that is not written yet
             if row is None:
-                row, made = self._ledger.load(candidate.host, candidate.site)
-                self._counters.totals.hosts += made
+                row = self._ledger.find(candidate.host)
+                if row is None:
+                    unwanted = self._host_refusal(changes, candidate, now)
+                    if unwanted is not None:
+                        bump(refused, unwanted)
+                        self._counters.refuse(unwanted)
+                        continue
+                    row, _ = self._ledger.load(candidate.host, candidate.site)
+                    self._counters.totals.hosts += 1
                 touched[row.host] = row
             reason = self._refusal(candidate, row)
             if reason is not None:
@@ -109,6 +116,20 @@ class Admission:
             else:
                 self.known.add(key)
         return fresh
+
+    def _host_refusal(self, changes: Changes, candidate: Candidate, now: float) -> Reason | None:
+        """Whether a site may show another host: a wildcard name would show them without end. Counts those let in."""
+        slot = candidate.site.encode()
+        raw = changes.get(Cf.SITE, slot)
+        site = decode_site(raw) if raw is not None else SiteRow(window_start=now)
+        if candidate.depth:
+            if site.hosts >= SITE_HOSTS_MAX:
+                return Reason.SITE_HOSTS
+            if judge_hosts(site.fronts, site.copied_fronts) is not None:
+                return Reason.TRAP_HOSTS
+        site.hosts += 1
+        changes.put(Cf.SITE, slot, encode(site))
+        return None
 
     def _refusal(self, candidate: Candidate, row: HostRow) -> Reason | None:
         if row.pending >= PENDING_PER_HOST_MAX and candidate.depth:

@@ -52,6 +52,8 @@ class Context:
         self.net_of = net_of
         self.as_of = as_of
         self.exempt = exempt
+        # An errand waits for its host as long as the longest ordinary gap, not through a back-off.
+        self.errand_wait_max_s = max(config.politeness.max_delay_s, config.politeness.crawl_delay_max_s)
         self.counters = Counters(store)
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)

@@ -17,6 +17,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.model.url import wire_parts
 from gossamer.policy.politeness import is_slow
+from gossamer.policy.traps import judge_hosts
 
 REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get a chance
 TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
@@ -83,6 +84,10 @@ class Dispatch:
             if row.state is not State.QUEUED and not place.refresh:  # fetched meanwhile as an errand: /robots.txt
                 drop_place(self._c, changes, host.row, place)
                 host.queue.done(place.level, place.sequence)
+                continue
+            if row.depth and not host.row.fetched and self._hosts_are_copies(changes, host.row.site):
+                why = "the hosts of its site show one another's pages"
+                self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, why, now)
                 continue
             scheme, name, port, target = wire_parts(row.url)
             standing = self._c.desk.standing(host, scheme, now)
@@ -189,6 +194,13 @@ class Dispatch:
                 via=row.via,
             )
         )
+
+    def _hosts_are_copies(self, changes: Changes, site: str) -> bool:
+        raw = changes.get(Cf.SITE, site.encode())
+        if raw is None:
+            return False
+        found = decode_site(raw)
+        return judge_hosts(found.fronts, found.copied_fronts) is not None
 
     def _site_exhausted(self, changes: Changes, row: HostRow, now: float) -> bool:
         """In a broad crawl: park a host whose site has had its fetches of the current 30 days."""

@@ -27,6 +27,7 @@ TOO_MANY: Final = 429
 SERVER_ERROR: Final = 500
 HISTORY_MAX: Final = 100  # earlier captures named in a row; older ones are found through the CDXJ index
 TIRED_SHAPES_MAX: Final = 200  # of one host
+FIRST_VISITS: Final = 2  # robots.txt and one page
 HEADER_KEPT_MAX: Final = 500  # characters of ETag and Last-Modified
 
 
@@ -108,9 +109,7 @@ def settle_failure(
     return False
 
 
-def settle_unarchived(
-    context: Context, changes: Changes, turn: Turn, row: UrlRow, digest: Digest, now: float
-) -> None:
+def settle_unarchived(context: Context, changes: Changes, turn: Turn, row: UrlRow, digest: Digest, now: float) -> None:
     """No worker could even archive the response: it is given up with that reason, and not tried blindly again."""
     row.reason, row.detail = Reason.FETCH_FAILED, f"archive: {digest.error}"
     row.digest_error = digest.error
@@ -172,11 +171,7 @@ def settle_response(
         return [], again, "error"
     row.attempts = 0
     _note_content(row, outcome, digest)
-    changed = _changed(before, row)
-    if changed is not None:
-        row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
-        if changed:
-            row.changed_at = now
+    changed = _note_change(before, row, now)
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False
@@ -237,6 +232,16 @@ def _note_content(row: UrlRow, outcome: Outcome, digest: Digest) -> None:
     row.canonical = digest.canonical[1] if digest.canonical is not None else ""
 
 
+def _note_change(before: tuple[str, int | None, int, int], row: UrlRow, now: float) -> bool | None:
+    """Count a visit as one that saw a change or none; the first visit is neither."""
+    changed = _changed(before, row)
+    if changed is not None:
+        row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
+        if changed:
+            row.changed_at = now
+    return changed
+
+
 def _changed(before: tuple[str, int | None, int, int], row: UrlRow) -> bool | None:
     """Whether the main content differs from the visit before; None when there is nothing to compare with."""
     digest, simhash, content_hash, visits = before
@@ -274,6 +279,8 @@ def _judge_copies(
             row.filed = True
     if row.duplicate_of and not was_duplicate:
         host.duplicates += 1
+    if host.fetched <= FIRST_VISITS:
+        _count_front(changes, host, copied=bool(row.duplicate_of))
 
 
 def _disappeared(changes: Changes, turn: Turn, row: UrlRow) -> None:
@@ -306,9 +313,19 @@ def _count_site(changes: Changes, site: str, now: float) -> None:
     raw = changes.get(Cf.SITE, slot)
     row = decode_site(raw) if raw is not None else SiteRow(window_start=now)
     if now - row.window_start >= SITE_WINDOW_S:
-        row = SiteRow(window_start=now)
+        row.window_start, row.fetched = now, 0
     row.fetched += 1
     changes.put(Cf.SITE, slot, encode(row))
+
+
+def _count_front(changes: Changes, host: HostRow, *, copied: bool) -> None:
+    """The first page of a host tells whether more hosts of its site are worth asking."""
+    slot = host.site.encode()
+    raw = changes.get(Cf.SITE, slot)
+    site = decode_site(raw) if raw is not None else SiteRow()
+    site.fronts += 1
+    site.copied_fronts += copied
+    changes.put(Cf.SITE, slot, encode(site))
 
 
 def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: float, *, duplicate: bool) -> None:
@@ -317,4 +334,3 @@ def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: flo
     row.refresh = False
     row.redirects = 0 if row.status == OK else row.redirects
     plan(context, changes, turn.key, row, now, duplicate=duplicate)
-

@@ -134,15 +134,19 @@ class Frontier:
         self.active[row.host] = host
         return host
 
-    def run_errand(self, row: HostRow, errand: Errand, now: float) -> bool:
-        """Let a host make a request outside its queue, with a slot of its own if need be. False: it sleeps."""
+    def run_errand(self, row: HostRow, errand: Errand, now: float, wait_max_s: float) -> bool:
+        """Let a host make a request outside its queue, with a slot of its own if need be.
+
+        False: it may not be asked within `wait_max_s`, or cannot be now.
+        """
         host = self.active.get(row.host)
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
+        if until - now > wait_max_s or row.host in self._outside:
+            return False
         if not row.addresses and until > now:
             return False  # its name was looked up in vain a moment ago
         if host is None:
-            if row.host in self._asleep or row.host in self._outside or until - now > SLOT_HOLD_MAX_S:
-                return False
+            self._asleep.pop(row.host, None)
             host = self._activate(row)
             host.errands.append(errand)
             self.settle(row.host, now)

@@ -67,8 +67,6 @@ class Partition:
         self._dispatch = Dispatch(context, self._buckets)
         self._rules = RulesFetch(context)
         self._allow = allow
-        politeness = context.config.politeness
-        self._errand_wait_max_s = max(politeness.max_delay_s, politeness.crawl_delay_max_s)
         self._pending: dict[int, Pending] = {}
         self._payloads: dict[str, list[Pending]] = {}  # payload being archived -> those that wait for it
         self._first: dict[int, str] = {}  # job -> payload that others may wait for
@@ -212,7 +210,7 @@ class Partition:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
         if turn.kind is Kind.ROBOTS:
             self._rules.ended(changes, host, turn, outcome, decoded, now)
-        if row.parked or row.next_allowed - now > self._errand_wait_max_s:
+        if row.parked or row.next_allowed - now > self.context.errand_wait_max_s:
             self._drop_errands(changes, host, row.parked or "it asked to be left alone", now)
         if outcome.failure is None:
             job = ending.make_job(changes, turn, outcome, payload_digest)

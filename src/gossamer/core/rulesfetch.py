@@ -83,7 +83,7 @@ class RulesFetch:
         waiting = self._c.frontier.active.get(errand.for_host)
         if waiting is not None:
             waiting.robots_elsewhere.add(errand.scheme)
-        if not self._c.frontier.run_errand(row, following, now):
+        if not self._c.frontier.run_errand(row, following, now, self._c.errand_wait_max_s):
             self.deliver(changes, following, "disallow", f"{UNREACHABLE}: {url.host} cannot be asked now", b"", now)
         return True
 
@@ -101,6 +101,9 @@ class RulesFetch:
             found = [c for c in found if _in_scope(self._c, c, now)]
             self._c.admission.admit(changes, found, now)
         self._delays(row, now)
+        politeness = self._c.config.politeness
+        if state.failures >= politeness.park_after:
+            park(self._c, row, f"{Reason.ROBOTS_UNREACHABLE}: {state.why}", now + politeness.park_s)
         self._c.ledger.put(changes, row)
         host = self._c.frontier.active.get(errand.for_host)
         if host is not None:
