@@ -16,8 +16,8 @@ YEAR_DAYS: Final = 365.0
 Kind = Literal["count", "number", "bytes", "bits", "seconds", "share"]
 Unit = Literal[
     "", "bits", "bits/key", "bytes", "bytes/s", "bits/s", "changes", "comparisons/s", "cores", "days", "hosts",
-    "hours", "links", "lookups/s", "machines", "months", "pages", "pages/day", "pages/s", "processes", "renders",
-    "requests", "requests/day", "requests/s", "seconds", "share", "sockets", "tables", "times", "URLs", "years",
+    "hours", "links", "lookups/s", "machines", "months", "pages", "pages/s", "processes", "renders", "requests",
+    "requests/day", "requests/s", "seconds", "share", "sockets", "tables", "times", "URLs", "writes/s", "years",
 ]  # fmt: skip
 
 

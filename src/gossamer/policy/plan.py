@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from gossamer.model.plan import MONTH_DAYS, YEAR_DAYS, Figure, Plan, PlanInputs, PlanTable, Resource, Section, Unit
+from gossamer.model.plan import YEAR_DAYS, Figure, Plan, PlanInputs, PlanTable, Resource, Section, Unit
 from gossamer.policy.plan_rates import Numbers, Rates, machines, politeness, rates_of, storage, volume
 from gossamer.policy.plan_sets import duplicates, frontier, seen_set
 from gossamer.policy.plan_upkeep import dns_in_flight, names, refresh, robots, traps
@@ -36,13 +36,13 @@ PRESETS: Final = MappingProxyType(
         # This program's own pause, processor time and slots, on one machine that keeps one copy.
         "gossamer": PlanInputs(response_factor=10.0, cpu_s=0.0025, hosts_ready=2e3, processes=1, replication=1),
         "corpus": PlanInputs(
-            wire_bytes=5e5, stored_ratio=10 / 3, replication=1, nics=4, fetch_s=2.0, hosts_ready=3e3,
+            wire_bytes=5e5, stored_ratio=10 / 3, replication=1, nics=10, fetch_s=2.0, hosts_ready=2.4e3,
             links_per_page=50, novelty=0.05, known_urls=2e10, false_positive=0.01, fingerprints=1.5e10, blocks=4,
             entry_bytes=16, hosts_known=5e7, refresh_share=0.6, disk_bytes=3e15,
         ),
         "ten-billion": PlanInputs(
-            pages_per_month=1e10, wire_bytes=125e3, replication=1, keep_years=5, event_bytes=32e3, nics=12, cores=800,
-            disk_bytes=2e16, processes=800, sockets_per_process=256, shards=32, gap_s=19.8, hosts_ready=2e5,
+            pages_per_month=1e10, wire_bytes=125e3, replication=1, keep_years=5, event_bytes=32e3, nics=16, cores=800,
+            disk_bytes=2e16, processes=800, sockets_per_process=256, shards=32, gap_s=19.8, hosts_ready=1.6e5,
             slots=204_800, known_urls=1e11, bits_per_key=14.4, hosts_per_day=1e8, dns_at_once=1e3, render_share=0.2,
             render_machines=400,
         ),
@@ -84,11 +84,10 @@ def problems(inputs: PlanInputs) -> tuple[tuple[str, str], ...]:
     """(field, what is wrong) of inputs that contradict each other; bounds of one input alone are in `model.plan`."""
     found = []
     if inputs.exact_share > inputs.near_share:
-        found.append(("exact_share", f"at most near_share ({inputs.near_share:g}): equal pages are nearly equal, too"))
+        allowed = f"at most the share of near copies ({inputs.near_share:.6g}): equal pages are nearly equal, too"
+        found.append(("exact_share", allowed))
     if inputs.blocks != int(inputs.blocks):
         found.append(("blocks", "a whole number"))
-    if inputs.hosts_per_day > inputs.pages_per_month / MONTH_DAYS:
-        found.append(("hosts_per_day", f"at most the pages of a day ({inputs.pages_per_month / MONTH_DAYS:,.0f})"))
     return tuple(found)
 
 
@@ -136,13 +135,17 @@ def _sentence(first: Resource, inputs: PlanInputs, rates: Rates) -> str:
     if first.key == "disk":
         years = inputs.keep_years / first.load
         return f"{who}: it is full after {years:.3g} of the {inputs.keep_years:g} years kept; {first.remedy}."
-    end = f"{rates.peak / first.load:,.1f}"
+    most = _rate(rates.peak / first.load)
     if first.load > 1:
         return (
-            f"{who}: the peak of {rates.peak:,.1f} pages/s needs {first.load:.3g} times what there is, so the plan "
-            f"reaches {end}; {first.remedy}."
+            f"{who}: the peak of {_rate(rates.peak)} pages/s needs {first.load:.3g} times what there is, "
+            f"so the plan reaches {most}; {first.remedy}."
         )
     return (
-        f"{who}: the peak of {rates.peak:,.1f} pages/s takes {first.load:.0%} of it, and at {end} it ends; "
-        f"{first.remedy}."
+        f"{who}: the peak of {_rate(rates.peak)} pages/s takes {first.load:.0%} of it, and {most} is the most "
+        f"there can be; {first.remedy}."
     )
+
+
+def _rate(pages_per_s: float) -> str:
+    return f"{pages_per_s:,.0f}" if pages_per_s >= 100 else f"{pages_per_s:.3g}"

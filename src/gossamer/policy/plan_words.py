@@ -81,7 +81,7 @@ WORDS: Final = MappingProxyType({
         "link_bytes_per_s": ("Link messages, average", "bytes/s", "average × links × bytes of a link"),
     }),
     "frontier": Words(
-        "Frontier", "Above that novelty the queue grows without end; what counts is what comes next, not when it ends.", {
+        "Frontier", "Above that novelty the queue grows without end: what comes next matters, not when it ends.", {
         "break_even_novelty": ("Novelty at which it stays as it is", "share", "1 / links of a page"),
         "frontier_added": ("URLs added by a page", "URLs", "links × novelty"),
         "frontier_net": ("Net growth by a page", "URLs", "added - the one fetched"),
@@ -131,7 +131,7 @@ WORDS: Final = MappingProxyType({
         "near_only_bytes": ("Stored a month for them", "bytes", "fetches × bytes at rest"),
         "index_extra_bytes": ("Index, over that of 4 tables", "bytes", "index - index of 4 tables"),
         "comparisons_removed": ("Comparisons it removes, peak", "comparisons/s", "peak pages/s × candidates saved"),
-        "index_writes": ("Index writes, average", "lookups/s", "average pages/s × tables"),
+        "index_writes": ("Index writes, average", "writes/s", "average pages/s × tables"),
         "simhash_bytes": ("All fingerprints", "bytes", "fingerprints × 8"),
         "minhash_bytes": ("As MinHash signatures", "bytes", "fingerprints × hashes × 4"),
         "minhash_ratio": ("MinHash over simhash", "times", "hashes × 4 / 8"),

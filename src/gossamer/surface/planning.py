@@ -28,10 +28,15 @@ SECTION_KEYS: Final = tuple(SECTIONS)
 _COUNTS: Final[Mapping[str, float]] = {"k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 _BITS: Final[Mapping[str, float]] = {
     f"{prefix}{end}": factor
-    for prefix, factor in {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.items()
+    for prefix, factor in {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}.items()
     for end in ("bps", "bit/s")
 }
-_SIZES: Final[Mapping[str, float]] = {"pb": 1e15, "eb": 1e18, **{key.lower(): value for key, value in BYTES.items()}}
+_SIZES: Final[Mapping[str, float]] = {
+    "pb": 1e15,
+    "eb": 1e18,
+    "zb": 1e21,
+    **{key.lower(): value for key, value in BYTES.items()},
+}
 SUFFIXES: Final[Mapping[Kind, Mapping[str, float]]] = {
     "count": _COUNTS,
     "number": _COUNTS,
@@ -93,7 +98,8 @@ def read_input(spec: InputSpec, text: str) -> float:
     value = _number(spec.kind, text)
     if value is None or not spec.low <= value <= spec.high:
         low, high = (input_text(spec.kind, bound) for bound in (spec.low, spec.high))
-        raise UsageError(f"{spec.flag} {escape(text[:TEXT_MAX_CHARS])}: {low} to {high}, such as {EXAMPLES[spec.kind]}")
+        shown = escape(text[:TEXT_MAX_CHARS])
+        raise UsageError(f"{spec.flag} {shown}: from {low} to {high} is allowed, such as {EXAMPLES[spec.kind]}")
     return value
 
 
@@ -124,7 +130,7 @@ def plan_for(preset: str, given: Mapping[str, str]) -> Plan:
     values = {spec.field: read_input(spec, given[spec.field]) for spec in input_specs() if spec.field in given}
     inputs = msgspec.structs.replace(base, **values)
     for field, allowed in problems(inputs):
-        raise UsageError(f"{flag_of(field)} {getattr(inputs, field):g}: {allowed}")
+        raise UsageError(f"{flag_of(field)} {getattr(inputs, field):.6g}: {allowed} is allowed")
     return make_plan(inputs)
 
 

@@ -5,6 +5,7 @@ Sizes are decimal here (1 kB is 1,000 bytes), as in the arithmetic of networks a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -21,8 +22,6 @@ HOW_FROM_COLUMNS: Final = 100  # narrower terminals show the formulas only when 
 BAR_CELLS: Final = 16
 NARROW_BAR_CELLS: Final = 8
 NEAR_FULL: Final = 0.8
-LOAD_SHOWN_MAX: Final = 100.0
-LOAD_SHOWN_MAX: Final = 100.0
 SECONDS_SHOWN_MAX: Final = 120.0  # longer times are shown in minutes and hours
 _SCALED: Final[Mapping[Unit, str]] = {"bytes": "B", "bytes/s": "B/s", "bits/s": "bit/s"}
 _PREFIXES: Final = ("", "k", "M", "G", "T", "P", "E", "Z")
@@ -44,7 +43,7 @@ def number_text(value: float) -> str:
     for factor, word in _WORDS:
         if size >= factor * 0.9995:
             return f"{value:.2e}" if word is None else f"{_figures(value / factor)} {word}"
-    if size >= 99.95 or value == int(value):
+    if size >= 99.95 or math.isclose(value, round(value), rel_tol=1e-9):
         return f"{value:,.0f}"
     return _figures(value) if size >= 0.0095 else f"{value:.2g}" if size >= 1e-4 else f"{value:.1e}"
 
@@ -127,7 +126,9 @@ class PlanView:
             head.append(f"  {flag} {text}", style="cyan")
         yield head
         yield Text(_inputs_line(plan.inputs), style="dim")
-        yield Padding(Text(plan.sentence, style=_load_style(plan.resources[0].load)), (1, 0))
+        yield Text("")
+        yield Text(plan.sentence, style=_load_style(plan.resources[0].load))
+        yield Text("")
         yield _resources(plan.resources, BAR_CELLS if beside else NARROW_BAR_CELLS)
         for section in plan.sections:
             if not self._keys or section.key in self._keys:
@@ -135,13 +136,14 @@ class PlanView:
 
 
 def _inputs_line(inputs: PlanInputs) -> str:
-    pages, hosts = input_text("count", inputs.pages_per_month), number_text(min(inputs.hosts_ready, inputs.slots))
+    hosts = number_text(min(inputs.hosts_ready, inputs.slots))
     gap_s = max(inputs.gap_s, inputs.response_factor * inputs.fetch_s)
+    fetch, gap = (" ".join(value_text(seconds, "seconds")) for seconds in (inputs.fetch_s, gap_s))
     return (
-        f"{pages} pages a month of {input_text('bytes', inputs.wire_bytes)}; {hosts} hosts, "
-        f"{input_text('seconds', inputs.fetch_s)} a fetch, {input_text('seconds', gap_s)} after it; "
-        f"{inputs.nics:g} × {input_text('bits', inputs.nic_bits_per_s)}, {inputs.cores:g} cores, "
-        f"{input_text('bytes', inputs.disk_bytes)} of disk"
+        f"{number_text(inputs.pages_per_month)} pages a month of {' '.join(value_text(inputs.wire_bytes, 'bytes'))}; "
+        f"{hosts} hosts, {fetch} a fetch, {gap} after it; {inputs.nics:g} × "
+        f"{' '.join(value_text(inputs.nic_bits_per_s, 'bits/s'))}, {inputs.cores:g} cores, "
+        f"{' '.join(value_text(inputs.disk_bytes, 'bytes'))} of disk"
     )
 
 
@@ -163,7 +165,7 @@ def _resources(resources: tuple[Resource, ...], bar_cells: int) -> Table:
         needed, unit = value_text(resource.demand, resource.unit)
         table.add_row(
             resource.name,
-            Text(f"{resource.load:.1%}" if resource.load < LOAD_SHOWN_MAX else "> 100 ×", style=style),
+            Text(f"{resource.load:.1%}" if resource.load <= 1 else f"{number_text(resource.load)} ×", style=style),
             bar(resource.load, bar_cells, style=style),
             f"{needed} {unit}" if resource.unit in _SCALED else needed,
             " ".join(value_text(resource.capacity, resource.unit)),
@@ -175,16 +177,16 @@ def _resources(resources: tuple[Resource, ...], bar_cells: int) -> Table:
 def _section(section: Section, *, beside: bool, below: bool) -> RenderableType:
     parts: list[RenderableType] = [Text(""), Text(section.title, style="bold")]
     if section.remark:
-        parts.append(Text(section.remark, style="italic"))
-    parts.append(_figures_table(section.figures, beside=beside, below=below))
+        parts.append(Text(f"  {section.remark}", style="italic dim"))
+    parts.append(Padding(_figures_table(section.figures, beside=beside, below=below), (0, 0, 0, 2)))
     for table in section.tables:
-        parts += [Text(""), Text(table.title, style="dim"), _points(table)]
+        parts += [Text(""), Text(f"  {table.title}"), _points(table)]
     return Group(*parts)
 
 
 def _figures_table(figures: tuple[Figure, ...], *, beside: bool, below: bool) -> Table:
     table = Table.grid(padding=(0, 1))
-    table.add_column(min_width=40, overflow="fold")
+    table.add_column(min_width=38, overflow="fold")
     table.add_column(justify="right", no_wrap=True, min_width=13)
     table.add_column(no_wrap=True, min_width=13)
     if beside:
