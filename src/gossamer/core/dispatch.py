@@ -86,8 +86,8 @@ class Dispatch:
                 host.queue.done(place.level, place.sequence)
                 continue
             if row.depth and not host.row.fetched and self._hosts_are_copies(changes, host.row.site):
-                why = "the hosts of its site show one another's pages"
-                self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, why, now)
+                said = "the hosts of its site show one another's pages"
+                self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, said, now)
                 continue
             scheme, name, port, target = wire_parts(row.url)
             standing = self._c.desk.standing(host, scheme, now)

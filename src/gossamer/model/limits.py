@@ -78,6 +78,7 @@ HOSTS_FILE_MAX_BYTES: Final = 16 * MIB
 LEVELS: Final = 10
 LEVEL_WEIGHTS: Final = (40, 20, 12, 8, 6, 5, 4, 2, 2, 1)  # per cent; level 0 is the highest
 PENDING_PER_HOST_MAX: Final = 100_000
+SITE_HOSTS_MAX: Final = 10_000  # host names of one site that links may bring in: a wildcard name has no end of them
 LANE_RESIDENTS_MAX: Final = 64  # active hosts of one address that hold a slot
 HOST_QUANTUM: Final = 50  # turns a host keeps its slot while others wait
 RETRIES_MAX: Final = 4  # visits of one URL that may fail before it is given up

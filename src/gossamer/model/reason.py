@@ -26,9 +26,11 @@ class Reason(StrEnum):
     TRAP_FACETS = "trap-facets"
     TRAP_SHAPE = "trap-shape-without-new-content"
     TRAP_DUPLICATES = "trap-duplicate-ratio"
+    TRAP_HOSTS = "trap-hosts-without-new-content"
     # budgets
     HOST_PENDING_FULL = "host-pending-full"
     SITE_BUDGET = "site-budget"
+    SITE_HOSTS = "site-hosts-full"
     PAGE_BUDGET = "page-budget"
     # robots and page directives
     ROBOTS = "robots-disallowed"

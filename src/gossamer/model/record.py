@@ -172,10 +172,13 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):
-    """Budget of one site over a window of 30 days."""
+    """Budget of one site over a window of 30 days, and how many hosts it has shown."""
 
     window_start: float = 0.0
     fetched: int = 0
+    hosts: int = 0  # host names let in, ever
+    fronts: int = 0  # hosts whose first page was judged
+    copied_fronts: int = 0  # those whose first page was a copy
 
 
 class Copy(msgspec.Struct, array_like=True):

@@ -20,6 +20,9 @@ SHAPE_THRESHOLDS: Final = ((50, 0.05), (200, 0.10), (1_000, 0.20))
 # From so many pages on, at most this share of a host's pages may be copies of others.
 DUPLICATE_THRESHOLDS: Final = ((100, 0.90), (1_000, 0.75))
 
+# From so many hosts of a site on, at most this share of their first pages may be copies of others.
+HOST_THRESHOLDS: Final = ((100, 0.50), (500, 0.33))
+
 # Fixed classes, one greedy run each: time is linear, whatever the text.
 _IDENTIFIER: Final = re.compile(
     r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"  # UUID, RFC 9562
@@ -69,6 +72,18 @@ def judge_duplicates(fetched: int, duplicates: int) -> Reason | None:
     """
     if any(fetched >= pages and duplicates > share * fetched for pages, share in DUPLICATE_THRESHOLDS):
         return Reason.TRAP_DUPLICATES
+    return None
+
+
+def judge_hosts(fronts: int, copied: int) -> Reason | None:
+    """TRAP_HOSTS when the hosts of a site show one another's pages, as under a wildcard name, else None.
+
+    Args:
+        fronts: hosts of the site of which a page was fetched.
+        copied: those whose first page was an exact or near copy.
+    """
+    if any(fronts >= hosts and copied > share * fronts for hosts, share in HOST_THRESHOLDS):
+        return Reason.TRAP_HOSTS
     return None
 
 

@@ -8,13 +8,13 @@ from gossamer.core.changes import decode_shape, decode_site
 from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.harvest import year_of
 from gossamer.core.keys import shape_key
-from gossamer.model.limits import PENDING_PER_HOST_MAX
+from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
 from gossamer.model.view import Step
 from gossamer.policy.scope import judge, why
-from gossamer.policy.traps import judge_duplicates, judge_shape, shape_of, static_trap
+from gossamer.policy.traps import judge_duplicates, judge_hosts, judge_shape, shape_of, static_trap
 from gossamer.policy.types import unwanted_type_of, wanted_url
 from gossamer.surface.evidence import Evidence
 from gossamer.surface.explainview import moment
@@ -128,10 +128,16 @@ def budgets(evidence: Evidence) -> Step:
             problem = f"{Reason.PAGE_BUDGET}: the crawl has fetched the {limits.pages:,} pages it may"
     if limits.bytes is not None:
         facts.append(("bytes", f"{totals.bytes:,} of {limits.bytes:,} (limits.bytes)"))
+    slot = evidence.url.site.encode()
+    raw = crawl.store.get(Cf.SITE, slot)
+    site = decoded(decode_site, Cf.SITE, slot, raw) if raw is not None else SiteRow()
+    if evidence.host is None:
+        facts.append(("hosts of its site", f"{site.hosts:,} of {SITE_HOSTS_MAX:,}"))
+        if site.hosts >= SITE_HOSTS_MAX:
+            problem = f"{Reason.SITE_HOSTS}: its host is new, and its site has shown as many as are let in"
+        elif judge_hosts(site.fronts, site.copied_fronts) is not None:
+            problem = f"{Reason.TRAP_HOSTS}: its host is new, and the hosts of its site show one another's pages"
     if crawl.config.scope.mode == "any":
-        slot = evidence.url.site.encode()
-        raw = crawl.store.get(Cf.SITE, slot)
-        site = decoded(decode_site, Cf.SITE, slot, raw) if raw is not None else SiteRow()
         current = crawl.now - site.window_start < SITE_WINDOW_S
         used = site.fetched if current else 0
         facts.append(("pages of its site in 30 days", f"{used:,} of {limits.site_pages:,} (limits.site_pages)"))
