@@ -40,8 +40,8 @@ class MemoryStore:
         return found
 
     def write(self, ops: Iterable[Op]) -> None:
-        """Apply all."""
-        for cf, key, value in ops:
+        """Apply all or nothing."""
+        for cf, key, value in list(ops):
             values, order = self._values[cf], self._order[cf]
             if value is None:
                 if values.pop(key, None) is not None:
