@@ -48,7 +48,7 @@ def test_sections_can_be_chosen_and_changes_are_named(capsys: pytest.CaptureFixt
     assert "18.5 ×" in out
 
 
-@pytest.mark.parametrize("width", [60, 80, 99, 100, 140])
+@pytest.mark.parametrize("width", [60, 79, 80, 99, 100, 140])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     for how in (False, True):
         lines = drawn(width, how=how).splitlines()
@@ -62,8 +62,29 @@ def test_formulas_stand_beside_figures_where_there_is_room_and_below_when_asked(
     assert "\n    peak pages/s × period" in drawn(80, "politeness", how=True)
 
 
-def test_names_of_resources_are_whole_in_80_columns() -> None:
-    text = drawn(80, "volume")
+@pytest.mark.parametrize("width", [80, 100, 110, 200])
+def test_nothing_is_cut_off(width: int) -> None:
+    text = "".join(drawn(width, how=True).split())
+    figures = [figure for section in plan_for("billion", {}).sections for figure in section.figures]
+    assert len(figures) > 100
+    for figure in figures:
+        number, unit = value_text(figure.value, figure.unit)
+        assert "".join((number + unit).split()) in text, figure.key
+        if width != 100:  # there a formula may be folded beside the figures of others
+            assert "".join(figure.how.split()) in text, figure.key
+    assert "…" not in text
+
+
+def test_a_folded_formula_keeps_its_letters() -> None:
+    text = drawn(100, "politeness")
+    column = "".join(line[71:].strip() + " " for line in text.splitlines() if len(line) > 71)
+    assert "max(gap, response factor × fetch time)" in column
+    assert "names on it × pages/s of one host" in column
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_names_of_resources_are_whole_on_narrow_terminals(width: int) -> None:
+    text = drawn(width, "volume")
     assert "…" not in text
     assert all(name in text for name in ("host diversity", "bandwidth", "disk", "processor", "name look-ups"))
     assert "browsers" not in text  # nothing is rendered in this plan
@@ -93,7 +114,8 @@ def test_every_input_has_a_flag_that_changes_it(capsys: pytest.CaptureFixture[st
     assert len({spec.flag for spec in specs}) == len(specs) == 66
     wanted = {}
     for spec in specs:
-        value = spec.default / 2 if spec.default / 2 >= spec.low else max(spec.default * 2, 0.25)
+        half = spec.default / 2
+        value = half if half and half >= spec.low else max(spec.default * 2, 0.25)
         wanted[spec.field] = 4.0 if spec.field == "blocks" else value
     flags = [word for spec in specs for word in (spec.flag, f"{wanted[spec.field]:.12g}")]
     assert cli.run(["plan", "--json", *flags]) == 0

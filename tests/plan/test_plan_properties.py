@@ -120,7 +120,7 @@ def test_each_input_moves_its_figure_the_right_way(field: str, key: str, grows: 
         ({"slots": 1_000, "hosts_ready": 1e6}, "hosts", "more slots would raise it"),
         ({"hosts_ready": 1e5}, "bandwidth", "more network"),
         ({"hosts_ready": 1e5, "wire_bytes": 1e4, "cores": 8}, "cpu", "more cores"),
-        ({"hosts_ready": 1e5, "wire_bytes": 1e4, "disk_bytes": 5e13}, "disk", "full after 0.685 of the 1 years kept"),
+        ({"hosts_ready": 1e5, "wire_bytes": 1e4, "disk_bytes": 5e13}, "disk", "it is full after 250 days"),
         ({"hosts_ready": 1e5, "sockets_per_process": 50}, "sockets", "more processes"),
         ({"hosts_ready": 1e5, "dns_at_once": 1}, "dns", "more look-ups at once"),
         ({"hosts_ready": 1e5, "render_share": 0.2}, "browsers", "more render machines"),

@@ -133,8 +133,9 @@ def _sentence(first: Resource, inputs: PlanInputs, rates: Rates) -> str:
     """Which resource binds, how far the plan is from its end, and what would move it."""
     who = f"{first.name[0].upper()}{first.name[1:]} binds"
     if first.key == "disk":
-        years = inputs.keep_years / first.load
-        return f"{who}: it is full after {years:.3g} of the {inputs.keep_years:g} years kept; {first.remedy}."
+        days = inputs.keep_years * YEAR_DAYS / first.load
+        when = f"it is full after {days:,.0f} days" if first.load > 1 else f"what is kept takes {first.load:.0%} of it"
+        return f"{who}: {when}; {first.remedy}."
     most = _rate(rates.peak / first.load)
     if first.load > 1:
         return (

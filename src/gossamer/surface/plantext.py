@@ -19,8 +19,12 @@ from gossamer.surface.glyphs import bar
 from gossamer.surface.units import show_duration, write_duration
 
 HOW_FROM_COLUMNS: Final = 100  # narrower terminals show the formulas only when asked, on lines of their own
+BAR_FROM_COLUMNS: Final = 80
 BAR_CELLS: Final = 16
 NARROW_BAR_CELLS: Final = 8
+LABEL_CELLS: Final = 42
+NUMBER_CELLS: Final = 13
+UNIT_CELLS: Final = 13
 NEAR_FULL: Final = 0.8
 SECONDS_SHOWN_MAX: Final = 120.0  # longer times are shown in minutes and hours
 _SCALED: Final[Mapping[Unit, str]] = {"bytes": "B", "bytes/s": "B/s", "bits/s": "bit/s"}
@@ -129,10 +133,12 @@ class PlanView:
         yield Text("")
         yield Text(plan.sentence, style=_load_style(plan.resources[0].load))
         yield Text("")
-        yield _resources(plan.resources, BAR_CELLS if beside else NARROW_BAR_CELLS)
+        bar_cells = BAR_CELLS if beside else NARROW_BAR_CELLS if options.max_width >= BAR_FROM_COLUMNS else 0
+        yield _resources(plan.resources, bar_cells)
+        label_cells = max(1, min(LABEL_CELLS, options.max_width - NUMBER_CELLS - UNIT_CELLS - 3))
         for section in plan.sections:
             if not self._keys or section.key in self._keys:
-                yield _section(section, beside=beside, below=self._how and not beside)
+                yield _section(section, label_cells, beside=beside, below=self._how and not beside)
 
 
 def _inputs_line(inputs: PlanInputs) -> str:
@@ -152,50 +158,54 @@ def _load_style(load: float) -> str:
 
 
 def _resources(resources: tuple[Resource, ...], bar_cells: int) -> Table:
+    """The table of resources; without room for bars it has no ceilings either."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("resource", no_wrap=True)
-    table.add_column("load", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in ("needed", "there is", "full at"):
-        table.add_column(name, justify="right", no_wrap=True)
+    names = ("load", "", "needed", "there is", "full at") if bar_cells else ("load", "needed", "there is")
+    for name in names:
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for resource in resources:
         if resource.ceiling_pages_per_s is None:  # the crawl does not need it
             continue
         style = _load_style(resource.load)
+        load = f"{resource.load:.1%}" if resource.load <= 1 else f"{number_text(resource.load)} ×"
         needed, unit = value_text(resource.demand, resource.unit)
-        table.add_row(
-            resource.name,
-            Text(f"{resource.load:.1%}" if resource.load <= 1 else f"{number_text(resource.load)} ×", style=style),
-            bar(resource.load, bar_cells, style=style),
+        amounts = (
             f"{needed} {unit}" if resource.unit in _SCALED else needed,
             " ".join(value_text(resource.capacity, resource.unit)),
-            " ".join(value_text(resource.ceiling_pages_per_s, "pages/s")),
         )
+        cells: tuple[RenderableType, ...] = (resource.name, Text(load, style=style))
+        if bar_cells:
+            ceiling = " ".join(value_text(resource.ceiling_pages_per_s, "pages/s"))
+            cells = (*cells, bar(resource.load, bar_cells, style=style), *amounts, ceiling)
+        else:
+            cells = (*cells, *amounts)
+        table.add_row(*cells)
     return table
 
 
-def _section(section: Section, *, beside: bool, below: bool) -> RenderableType:
+def _section(section: Section, label_cells: int, *, beside: bool, below: bool) -> RenderableType:
     parts: list[RenderableType] = [Text(""), Text(section.title, style="bold")]
     if section.remark:
         parts.append(Text(f"  {section.remark}", style="italic dim"))
-    parts.append(Padding(_figures_table(section.figures, beside=beside, below=below), (0, 0, 0, 2)))
+    parts.append(_figures_table(section.figures, label_cells, beside=beside, below=below))
     for table in section.tables:
         parts += [Text(""), Text(f"  {table.title}"), _points(table)]
     return Group(*parts)
 
 
-def _figures_table(figures: tuple[Figure, ...], *, beside: bool, below: bool) -> Table:
+def _figures_table(figures: tuple[Figure, ...], label_cells: int, *, beside: bool, below: bool) -> Table:
     table = Table.grid(padding=(0, 1))
-    table.add_column(min_width=38, overflow="fold")
-    table.add_column(justify="right", no_wrap=True, min_width=13)
-    table.add_column(no_wrap=True, min_width=13)
+    table.add_column(width=label_cells, overflow="fold")
+    table.add_column(justify="right", no_wrap=True, width=NUMBER_CELLS)
+    table.add_column(no_wrap=True, width=UNIT_CELLS)
     if beside:
         table.add_column(style="dim", overflow="fold")
     for figure in figures:
         number, unit = value_text(figure.value, figure.unit)
-        label = Text(figure.label)
+        label = Text(f"  {figure.label}")
         if below and figure.how:
-            label.append(f"\n  {figure.how}", style="dim")
+            label.append(f"\n    {figure.how}", style="dim")
         cells = (label, Text(number, style="bold"), unit)
         table.add_row(*cells, figure.how) if beside else table.add_row(*cells)
     return table
