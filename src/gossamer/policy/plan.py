@@ -33,7 +33,7 @@ SECTIONS: Final = MappingProxyType(
 PRESETS: Final = MappingProxyType(
     {
         "billion": PlanInputs(),
-        # This program's own pause, processor time and slots, on one machine that keeps one copy.
+        # This program's own pause and its budget of processor time, on one machine that keeps one copy.
         "gossamer": PlanInputs(response_factor=10.0, cpu_s=0.0025, hosts_ready=2e3, processes=1, replication=1),
         "corpus": PlanInputs(
             wire_bytes=5e5, stored_ratio=10 / 3, replication=1, nics=10, fetch_s=2.0, hosts_ready=2.4e3,
