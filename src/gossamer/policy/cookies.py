@@ -47,11 +47,11 @@ class CookieJar:
         if not sep or not _is_token(cookie) or not _is_value(value):
             return
         fields = {key.strip().lower(): setting.strip() for key, _, setting in (a.partition("=") for a in attributes)}
+        if _is_over(fields.get("max-age", "")):
+            self._hosts.get(name, {}).pop(cookie, None)
+            return
         cookies = self._hosts.setdefault(name, {})
         self._hosts.move_to_end(name)
-        if fields.get("max-age", "1").lstrip("-").isdigit() and int(fields.get("max-age", "1")[:12]) <= 0:
-            cookies.pop(cookie, None)
-            return
         path = fields.get("path", "/")
         if cookie in cookies or len(cookies) < COOKIES_PER_HOST_MAX:
             cookies[cookie] = (value, path if path.startswith("/") else "/", "secure" in fields)
@@ -63,6 +63,14 @@ def _path_matches(target: str, path: str) -> bool:
     """RFC 6265 section 5.1.4."""
     place = target.partition("?")[0]
     return place == path or (place.startswith(path) and (path.endswith("/") or place[len(path) : len(path) + 1] == "/"))
+
+
+def _is_over(max_age: str) -> bool:
+    """RFC 6265 section 5.2.2: zero or a negative number; what is no number is ignored."""
+    digits = max_age.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return False
+    return max_age.startswith("-") or not digits.strip("0")
 
 
 def _is_token(text: str) -> bool:

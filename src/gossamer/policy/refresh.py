@@ -19,7 +19,7 @@ def change_rate(changes: int, unchanged: int, observed_s: float) -> float:
     intervals I, -ln((n - X + 0.5) / (n + 0.5)) / I is nearly unbiased. Without history the prior stands.
     """
     visits = changes + unchanged
-    if visits == 0 or observed_s <= 0:
+    if visits == 0 or observed_s < 1.0:
         return PRIOR_CHANGES / PRIOR_S
     interval_s = observed_s / visits
     return -math.log((visits - changes + 0.5) / (visits + 0.5)) / interval_s

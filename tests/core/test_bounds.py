@@ -1,0 +1,52 @@
+"""What bounds the rate: one sentence for each bound, the first that holds."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from gossamer.core.bounds import Load, judge_bound
+from gossamer.model.view import BoundName
+
+CALM = Load(rate=1.0, concurrency=100, resolves_max=200, hosts_active=8, lanes=8, slots=10_000, period_s=1.2, workers=1)
+CASES = {
+    "network": ({"paused": "no network"}, BoundName.NETWORK, "paused: no network"),
+    "stopping": ({"stopping": True, "in_flight": 3, "digest_pending": 2}, BoundName.STOPPING,
+                 "finishing 3 requests and 2 pages"),
+    "budget": ({"budget_reached": True}, BoundName.BUDGET, "the page budget is reached"),
+    "digest": ({"digest_bound": True, "digest_pending": 64}, BoundName.DIGEST,
+               "64 pages wait for 1 digest workers: CPU binds"),
+    "concurrency": ({"in_flight": 100}, BoundName.CONCURRENCY,
+                    "all 100 requests that may be in flight are (fetch.concurrency)"),
+    "dns, queries": ({"resolving": 200}, BoundName.DNS, "200 hosts wait for their address"),
+    "dns, hosts": ({"hosts_resolving": 5}, BoundName.DNS, "5 hosts wait for their address"),
+    "idle, resting": ({"hosts_active": 0, "asleep": 7}, BoundName.IDLE,
+                      "all 7 hosts with work rest until they may be asked again"),
+    "idle": ({"hosts_active": 0, "queued": 4}, BoundName.IDLE, "4 URLs queued, no host active"),
+    "slots": ({"waiting": True, "slots": 8}, BoundName.SLOTS,
+              "all 8 slots are taken while hosts wait; period 1.2 s (fetch and gap): at most 6.7 pages/s"),
+    "lanes": ({"lanes": 2}, BoundName.LANES,
+              "8 hosts share 2 server addresses; period 1.2 s (fetch and gap): at most 1.7 pages/s"),
+    "hosts": ({}, BoundName.HOSTS, "only 8 hosts have work; period 1.2 s (fetch and gap): at most 6.7 pages/s"),
+    "one host": ({"hosts_active": 1, "lanes": 1}, BoundName.HOSTS,
+                 "only 1 host has work; period 1.2 s (fetch and gap): at most 0.83 pages/s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_bound_has_its_sentence(case: str) -> None:
+    changed, name, sentence = CASES[case]
+    bound = judge_bound(msgspec.structs.replace(CALM, **changed))
+    assert (bound.name, bound.sentence) == (name, sentence)
+
+
+def test_the_first_that_holds_is_told() -> None:
+    changes = [dict(CASES[case][0]) for case in ("network", "stopping", "budget", "digest", "concurrency", "dns, queries")]
+    for first in range(len(changes)):
+        load = CALM
+        for change in changes[first:]:
+            load = msgspec.structs.replace(load, **{k: v for k, v in change.items() if not getattr(load, k)} | (
+                {"in_flight": 100} if first <= 4 else {}))  # fmt: skip
+        names = [BoundName.NETWORK, BoundName.STOPPING, BoundName.BUDGET, BoundName.DIGEST, BoundName.CONCURRENCY,
+                 BoundName.DNS]  # fmt: skip
+        assert judge_bound(load).name is names[first]

@@ -1,0 +1,152 @@
+"""No sequence of events hands one host or one lane out twice, or too soon, or parts the counters from the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from gossamer.core.admission import Candidate
+from gossamer.core.changes import Changes
+from gossamer.core.turn import Turn
+from gossamer.model.page import Digest, Failure, Job, Kind, Pointer, Resolution
+from sim.check import recount
+from sim.clock import VirtualClock
+from sim.make import config
+from sim.memstore import MemoryStore
+from sim.run import Run
+from sim.web import Answer, SimWeb, redirect, refused, robots
+
+HOSTS = [f"h{n}.example" for n in range(5)]
+ADDRESSES = ["20.0.0.1", "20.0.0.2"]
+GAP_S = 1.0
+
+ANSWERS = st.sampled_from(
+    [
+        Answer(), Answer(), Answer(body=b"same"), Answer(body=b""), Answer(status=404), Answer(status=500),
+        Answer(status=429, headers=(("retry-after", "40"),)), redirect("/x"), redirect("http://h1.example/robots.txt"),
+        redirect("http://h2.example/y"), robots("User-agent: *\nCrawl-delay: 5\nDisallow: /n1\nSitemap: /s.xml"),
+        robots("User-agent: *\nCrawl-delay: 900"), refused(Failure.TIMEOUT), refused(Failure.OURS),
+        Answer(title="Not found"), Answer(lost=True),
+    ]
+)  # fmt: skip
+
+
+class Crawler(RuleBasedStateMachine):
+    """A partition whose every event comes in an order that Hypothesis picks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = MemoryStore()
+        self.now = 1_700_000_000.0
+        self.ended: dict[str, float] = {}  # host or lane -> end of its last request
+        self.number = 0
+        self.start()
+
+    def start(self) -> None:
+        settings = config(frontier={"slots": 3}, fetch={"retries": 1}, politeness={"park_after": 3})
+        self.run_ = Run(SimWeb({}), settings, [], store=self.store, clock=VirtualClock(self.now))
+        self.partition = self.run_.partition
+        self.flying: list[Turn] = []
+        self.answers: dict[int, Answer] = {}
+        self.jobs: list[Job] = []
+        self.resolving: list[str] = []
+
+    @rule(
+        host=st.sampled_from(HOSTS), scheme=st.sampled_from(["http", "https"]), level=st.integers(0, 9),
+        kind=st.sampled_from([Kind.PAGE, Kind.PAGE, Kind.SITEMAP]), path=st.sampled_from(["n", "n", "robots.txt"]),
+    )  # fmt: skip
+    def admit(self, host: str, scheme: str, level: int, kind: Kind, path: str) -> None:
+        self.number += 1
+        target = f"/n{self.number}" if path == "n" else "/robots.txt"
+        suffix = "" if scheme == "https" else " http"
+        key = f"example,{host[:2]}){target}{suffix}"
+        candidate = Candidate(url=f"{scheme}://{host}{target}", key=key, host=host, site=host, level=level, depth=1,
+                              via="x", kind=kind)  # fmt: skip
+        changes = Changes(self.store)
+        self.run_.context.admission.admit(changes, [candidate], self.now)
+        self.run_.context.apply(changes)
+
+    @rule(seconds=st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 40.0, 400.0, 30_000.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.run_.context.frontier.lanes.purge(self.now)
+
+    @rule()
+    def due(self) -> None:
+        self.partition.enqueue_due(self.now)
+
+    @rule(count=st.integers(1, 4))
+    def take(self, count: int) -> None:
+        for _ in range(count):
+            turn = self.partition.next_turn(self.now)
+            if turn is None:
+                return
+            assert turn.host not in {other.host for other in self.flying}
+            assert turn.lane not in {other.lane for other in self.flying}
+            for name in (turn.host, turn.lane):
+                assert self.now >= self.ended.get(name, 0.0) + GAP_S - 1e-6, name
+            self.flying.append(turn)
+
+    @rule()
+    def look_up(self) -> None:
+        self.resolving += self.partition.take_resolves(2)
+
+    @precondition(lambda self: self.resolving)
+    @rule(data=st.data(), how=st.sampled_from(["first", "second", "both", "none", "ours", "both"]))
+    def resolved(self, data: Any, how: str) -> None:
+        name = self.resolving.pop(data.draw(st.integers(0, len(self.resolving) - 1)))
+        addresses = {"first": ADDRESSES[:1], "second": ADDRESSES[1:], "both": ADDRESSES}.get(how, [])
+        resolution = Resolution(name=name, addresses=tuple(addresses), expires=self.now + 60 if addresses else 0.0,
+                                error="" if addresses else how, ours=how == "ours")  # fmt: skip
+        self.partition.resolved(name, resolution, self.now)
+
+    @precondition(lambda self: self.flying)
+    @rule(data=st.data(), answer=ANSWERS)
+    def fetched(self, data: Any, answer: Answer) -> None:
+        turn = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
+        self.now += 0.1
+        if answer.failure is not Failure.OURS:
+            self.ended[turn.host] = self.ended[turn.lane] = self.now
+        outcome = self.run_.web.outcome(turn, answer, self.now)
+        digest = f"sha1:{outcome.payload.hex() or 'EMPTY'}"
+        jobs, _ = self.partition.fetched(turn, outcome, digest, outcome.payload, self.now)
+        self.answers[turn.id] = answer
+        self.jobs += jobs
+
+    @precondition(lambda self: self.jobs)
+    @rule(data=st.data())
+    def digested(self, data: Any) -> None:
+        job = self.jobs.pop(data.draw(st.integers(0, len(self.jobs) - 1)))
+        answer = self.answers[job.id]
+        pointer = None if answer.lost else Pointer("s", job.id * 10, 10)
+        digest = Digest(id=job.id, pointer=pointer, committed_end=job.id * 10 + 10, title=answer.title,
+                        error="crash" if answer.lost else "")  # fmt: skip
+        self.jobs += self.partition.digested(digest, self.now).jobs
+
+    @rule()
+    def killed(self) -> None:
+        for turn in self.flying:
+            self.ended[turn.host] = self.ended[turn.lane] = self.now  # it may have ended just now, unseen
+        self.start()
+
+    @invariant()
+    def counters_tell_the_truth(self) -> None:
+        assert recount(self.store) == []
+
+    @invariant()
+    def every_place_is_one(self) -> None:
+        frontier = self.run_.context.frontier
+        places = [frontier.active, frontier._asleep, frontier._outside]
+        assert sum(map(len, places)) == len(set().union(*places))
+        assert self.partition.in_flight == len(self.flying) == frontier.lanes.in_flight
+        assert set(frontier.active) == set(self.run_.context.ledger._pinned)
+        for lane in frontier.lanes._lanes.values():
+            assert all(frontier.active[name].lane is lane for name in lane.residents)
+            assert bool(lane.stamp) == (lane.busy is None and bool(lane.hosts))
+
+
+TestCrawler = Crawler.TestCase
+TestCrawler.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)

@@ -1,0 +1,114 @@
+"""Segments as commits see them: forgotten when all of them is committed, cut back when their writer is gone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gossamer.adapters.segments import Segments
+from gossamer.model.page import Pointer
+from tests.support.warc import PREFIX, by_warcio, make_job, make_writer, warcio_check
+
+NAME = f"{PREFIX}-00000.warc.gz"
+
+
+class Writers:
+    """What the pool of workers tells."""
+
+    def __init__(self) -> None:
+        self.closed: list[str] = []
+        self.abandoned: dict[str, int] = {}
+
+
+def written(directory: Path, pages: int = 3, *, close: bool = False) -> list[int]:
+    """A segment with pages; its length after each. Its writer is finished, or gone without a word."""
+    writer = make_writer(directory)
+    ends = []
+    for number in range(pages):
+        pointer = writer.write(make_job(url=f"http://a.example/{number}", payload=b"page %d" % number), metadata={})
+        assert isinstance(pointer, Pointer)
+        ends.append(writer.end)
+    writer.sync()
+    if close:
+        writer.close()
+    else:
+        segment = writer._segment
+        assert segment is not None
+        os.close(segment.fd)
+    return ends
+
+
+def urls(path: Path) -> list[str]:
+    return [line.split(b" ")[0].decode() for line in path.with_name(path.name + ".cdxj").read_bytes().splitlines()]
+
+
+def test_a_start_cuts_back_to_what_was_committed_and_forgets(tmp_path: Path) -> None:
+    ends = written(tmp_path)
+    committed = {NAME: ends[1]}
+    report = Segments(tmp_path, committed, frozenset({NAME})).recover()
+    assert report.finished == (NAME,)
+    assert report.cut == {NAME: ends[2] - ends[1]}
+    assert committed == {}
+    final = tmp_path / NAME
+    assert final.stat().st_size == ends[1]
+    assert len(urls(final)) == 2
+    warcio_check(final)
+
+
+def test_a_finished_segment_is_forgotten_only_when_all_of_it_is_committed(tmp_path: Path) -> None:
+    ends = written(tmp_path, close=True)
+    committed = {NAME: ends[1], "other.warc.gz": 5}
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    writers.closed.append(NAME)
+    assert segments.tend(writers) is False
+    assert writers.closed == []
+    assert committed[NAME] == ends[1]
+    committed[NAME] = ends[2]
+    assert segments.tend(writers) is True
+    assert committed == {"other.warc.gz": 5}
+    assert (segments.count, segments.bytes) == (1, ends[2])
+    assert segments.tend(writers) is False
+
+
+def test_the_segment_of_a_dead_worker_waits_for_its_commits_then_is_finished(tmp_path: Path) -> None:
+    """Pages it had answered for are still on their way to their commits."""
+    ends = written(tmp_path)
+    committed = {NAME: ends[0]}
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    writers.abandoned[NAME] = ends[1]  # answered for two pages, died in the third
+    assert segments.tend(writers) is False
+    assert (tmp_path / (NAME + ".open")).stat().st_size == ends[2]
+    committed[NAME] = ends[1]
+    assert segments.tend(writers) is True
+    assert writers.abandoned == {}
+    assert committed == {}
+    assert (tmp_path / NAME).stat().st_size == ends[1]
+    assert len(by_warcio(tmp_path / NAME)) == 1 + 2 * 3  # warcinfo; response, request, metadata
+    warcio_check(tmp_path / NAME)
+
+
+def test_a_dead_worker_that_answered_for_nothing_leaves_nothing(tmp_path: Path) -> None:
+    written(tmp_path)
+    segments, writers = Segments(tmp_path, {}, frozenset()), Writers()
+    writers.abandoned[NAME] = 0
+    assert segments.tend(writers) is True
+    assert list(tmp_path.glob("*.warc.gz*")) == []
+
+
+def test_a_closed_segment_that_held_no_visit_is_forgotten(tmp_path: Path) -> None:
+    committed = {"gone.warc.gz": 0}
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    writers.closed.append("gone.warc.gz")
+    assert segments.tend(writers) is True
+    assert committed == {}
+
+
+def test_a_segment_that_no_commit_refers_to_is_put_aside_at_a_start(tmp_path: Path) -> None:
+    """Finished, and the process was killed before any page of it was committed."""
+    written(tmp_path, close=True)
+    other = written(tmp_path / "kept", close=True)
+    (tmp_path / "kept" / NAME).rename(tmp_path / NAME.replace("00000", "00001"))
+    Segments(tmp_path, {}, frozenset({NAME.replace("00000", "00001")})).recover()
+    assert not (tmp_path / NAME).exists()
+    assert (tmp_path / (NAME + ".orphan")).exists()
+    assert (tmp_path / NAME.replace("00000", "00001")).stat().st_size == other[-1]
