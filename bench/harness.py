@@ -143,6 +143,16 @@ def look(number: int, seen: dict[int, Process]) -> None:
             entry.peak_bytes = int(line.split()[1]) * 1024
 
 
+def calibration_ms() -> float:
+    """CPU milliseconds of a fixed piece of Python: more when the machine is busy, and all figures with it."""
+    started = time.process_time()
+    total = 0
+    for n in range(3_000_000):
+        total += n & 7
+    assert total
+    return (time.process_time() - started) * 1000
+
+
 def table(rows: list[tuple[str, str]]) -> None:
     """Print two columns."""
     width = max(len(name) for name, _ in rows)

@@ -4,7 +4,7 @@ nginx stands in front (compression, keep-alive, one name and one address for eac
 local socket. A page is a function of its address: the same every time, different from every other, and never stored.
 
 Pages have the proportions of the 463 pages of that size among the manuals that Debian packages (medians: 3,328 words,
-1,998 elements), and 150 links.
+1,998 elements), and 150 links: 90 that all pages of the host have, 30 to the pages that follow, 18 anywhere, 12 abroad.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ WORDS: Final = 6_000
 PARAGRAPHS: Final = 4_000
 PAGES_PER_HOST: Final = 2_000
 LINKS: Final = 150
-LINKS_ABROAD: Final = 12  # to other hosts
+LINKS_MENU: Final = 90  # the same on every page of a host
+LINKS_NEAR: Final = 30  # to the pages that follow
+LINKS_ABROAD: Final = 12  # to other hosts; the rest goes anywhere on the host
 PARAGRAPHS_PER_PAGE: Final = 23
 
 _STYLE = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
@@ -65,14 +67,13 @@ class Maker:
     def page(self, host: str, path: str) -> bytes:
         """The page at an address."""
         chance = random.Random(zlib.crc32(f"{host}{path}".encode()))
-        anchors = [self._anchor(chance, abroad=n < LINKS_ABROAD and not self._small) for n in range(self._links)]
-        chance.shuffle(anchors)
+        anchors = [self._anchor(chance, target) for target in self._targets(chance, path)]
         title = " ".join(chance.choices(self._words, k=7))
         if self._small:
             text = chance.choice(self._paragraphs)
             return f"<title>{title}</title><p>{host} {path} {text}<p>{' '.join(anchors)}".encode()
         texts = chance.sample(self._paragraphs, PARAGRAPHS_PER_PAGE)
-        inline = iter(anchors[:PARAGRAPHS_PER_PAGE])
+        inline = iter(anchors[-PARAGRAPHS_PER_PAGE:])
         article = "\n".join(
             f'<section class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>\n'
             f"{self._marked(text)} {next(inline, '')}</section>"
@@ -80,7 +81,7 @@ class Maker:
         )
         menu = "\n".join(
             f'<li class="menu-item level-{n % 4}"><span class="icon"></span>{anchor}</li>'
-            for n, anchor in enumerate(anchors[PARAGRAPHS_PER_PAGE:])
+            for n, anchor in enumerate(anchors[:-PARAGRAPHS_PER_PAGE])
         )
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -98,12 +99,19 @@ class Maker:
             words[n] = f'<code class="literal"><span class="pre">{word}</span></code>' if n % 2 else f"<em>{word}</em>"
         return f'<p class="text">{" ".join(words)}</p>'
 
-    def _anchor(self, chance: random.Random, *, abroad: bool) -> str:
+    def _targets(self, chance: random.Random, path: str) -> list[str]:
+        """Where a page links to: the host's menu, the pages that follow, other hosts, and anywhere on its own."""
+        if self._small:
+            return [self.path(chance.randrange(self._pages)) for _ in range(self._links)]
+        here = int(path.partition("article-")[2].partition("-")[0] or 0)
+        targets = [self.path(n * 17 % self._pages) for n in range(LINKS_MENU)]
+        targets += [self.path((here + 1 + n) % self._pages) for n in range(LINKS_NEAR)]
+        targets += [f"//{host_name(chance.randrange(self._hosts))}:{{PORT}}/" for _ in range(LINKS_ABROAD)]
+        return targets + [self.path(chance.randrange(self._pages)) for _ in range(self._links - len(targets))]
+
+    def _anchor(self, chance: random.Random, target: str) -> str:
         word = self._words[chance.randrange(WORDS)]
-        if abroad:
-            host, path = host_name(chance.randrange(self._hosts)), "/"
-            return f'<a class="ref" href="//{host}:{{PORT}}{path}">{word} {host}</a>'
-        return f'<a class="ref" href="{self.path(chance.randrange(self._pages))}" title="{word}">{word} more</a>'
+        return f'<a class="ref" href="{target}" title="{word}">{word} more</a>'
 
 
 class _Handler(socketserver.StreamRequestHandler):
