@@ -41,7 +41,8 @@ def test_each_bound_has_its_sentence(case: str) -> None:
 
 
 def test_the_first_that_holds_is_told() -> None:
-    changes = [dict(CASES[case][0]) for case in ("network", "stopping", "budget", "digest", "concurrency", "dns, queries")]
+    order = ("network", "stopping", "budget", "digest", "concurrency", "dns, queries")
+    changes = [dict(CASES[case][0]) for case in order]
     for first in range(len(changes)):
         load = CALM
         for change in changes[first:]:

@@ -17,7 +17,9 @@ DAY_S = 86_400.0
 POISSON = Refresh(policy="poisson")
 
 
-@pytest.mark.parametrize(("depth", "plain", "query", "of_copy"), [(1, 1, 2, 4), (5, 5, 6, 8), (9, 9, 9, 9), (16, 9, 9, 9)])
+@pytest.mark.parametrize(
+    ("depth", "plain", "query", "of_copy"), [(1, 1, 2, 4), (5, 5, 6, 8), (9, 9, 9, 9), (16, 9, 9, 9)]
+)
 def test_links_go_down_with_depth_queries_and_copies(depth: int, plain: int, query: int, of_copy: int) -> None:
     assert link_level(depth) == plain
     assert link_level(depth, has_query=True) == query
@@ -55,7 +57,9 @@ def test_without_history_the_prior_stands() -> None:
 
 
 def test_what_changes_more_is_visited_more_within_limits() -> None:
-    waits = [interval_s(POISSON, changes=n, unchanged=20 - n, observed_s=20 * DAY_S, duplicate=False) for n in range(21)]
+    waits = [
+        interval_s(POISSON, changes=n, unchanged=20 - n, observed_s=20 * DAY_S, duplicate=False) for n in range(21)
+    ]
     assert waits == sorted(waits, reverse=True)
     assert len(set(waits)) > 15
     often = interval_s(POISSON, changes=1_000, unchanged=0, observed_s=1_000.0, duplicate=False)

@@ -54,7 +54,7 @@ def test_a_loop_is_named(length: int) -> None:
 
 
 def test_a_redirect_to_itself_is_tried_once_more_and_no_further() -> None:
-    run = crawl(lambda target: redirect(target))
+    run = crawl(redirect)
     assert [s.target for s in run.pages()] == ["/", "/"]
     assert row_of(run, f"http://{A}/").reason == Reason.REDIRECT_LOOP
 
@@ -222,9 +222,8 @@ def test_a_host_of_copies_is_refused_by_name() -> None:
 
 def test_a_sites_own_not_found_page_is_learned_by_a_probe() -> None:
     missing = Answer(body=b"sorry", title="Page not found", content_hash=77, links=(f"http://{A}/more",))
-    run = crawl(
-        lambda target: Answer(links=tuple(f"http://{A}/m{n}" for n in range(6)), content_hash=1) if target == "/" else missing
-    )
+    root = Answer(links=tuple(f"http://{A}/m{n}" for n in range(6)), content_hash=1)
+    run = crawl(lambda target: root if target == "/" else missing)
     probes = [s for s in run.served if s.kind == "probe"]
     assert len(probes) == 1
     found = [row for row in url_rows(run.store).values() if row.reason == Reason.SOFT_404]

@@ -88,7 +88,8 @@ def test_many_that_wait_for_one_payload_all_go_when_it_is_there() -> None:
 
 def test_empty_answers_wait_for_nobody_and_are_never_revisits() -> None:
     empty = Answer(status=302, headers=(("location", "http://c.example/"),), body=b"")
-    run = crawl({f"h{n}.example": {"/": empty} for n in range(20)} | {"c.example": {"/": Answer(body=b"")}}, digest_s=5.0)
+    hosts = {f"h{n}.example": {"/": empty} for n in range(20)} | {"c.example": {"/": Answer(body=b"")}}
+    run = crawl(hosts, digest_s=5.0)
     assert {job.revisit for job in run.jobs} == {""}
     assert max(event.time for event in run.events) - min(s.end for s in run.pages()) < 25.0
     assert not [r for r in url_rows(run.store).values() if r.duplicate_of]

@@ -243,9 +243,11 @@ def test_a_name_that_stops_resolving_while_pages_are_digested_counts_once() -> N
 
 
 def test_hosts_that_rest_long_hold_no_slot() -> None:
-    resting = {f"r{n}.example": SimHost(address=f"20.1.{n}.1", page=chain(f"r{n}.example"),
-                                        robots=robots("User-agent: *\nCrawl-delay: 100\n")) for n in range(20)}  # fmt: skip
-    busy = {f"b{n}.example": SimHost(address=f"20.2.{n}.1", page=chain(f"b{n}.example")) for n in range(2)}
+    rules = robots("User-agent: *\nCrawl-delay: 100\n")
+    resting = {
+        f"r{n}.example": SimHost(address=f"20.1.{n}.1", page=chain(f"r{n}.example"), robots=rules) for n in range(20)
+    }
+    busy = {name: SimHost(address=f"20.2.{name[1]}.1", page=chain(name)) for name in ("b0.example", "b1.example")}
     web = SimWeb(resting | busy)
     run = Run(web, config(limits={"depth": 10**6}, frontier={"slots": 4}), [f"http://{name}/" for name in web.hosts])
     run.go(2_000.0)

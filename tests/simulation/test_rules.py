@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_first_of_all_for_each_scheme() -> None:
     run = Run(web(a=(pages, NO_ROBOTS)), config(), [f"http://{A}/"])
     assert run.go()
     for scheme in ("http", "https"):
-        assert [s.kind for s in run.served if s.scheme == scheme][0] == "robots"
+        assert next(s.kind for s in run.served if s.scheme == scheme) == "robots"
     assert [s.kind for s in run.served].count("robots") == 2
     sound(run)
 
@@ -176,7 +177,8 @@ def test_two_hosts_that_send_each_other_their_rules_both_go_on() -> None:
 
 
 def test_a_host_that_serves_the_rules_of_others_and_does_not_answer() -> None:
-    simulated = web(a=(listing(A, 2), redirect(f"http://{B}/for-a")), b=(lambda _t: refused(Failure.TIMEOUT), NO_ROBOTS))
+    silent = refused(Failure.TIMEOUT)
+    simulated = web(a=(listing(A, 2), redirect(f"http://{B}/for-a")), b=(lambda _target: silent, NO_ROBOTS))
     run = Run(simulated, config(), [f"http://{A}/"])
     assert run.go()  # it is not tried for ever
     assert run.pages() == []
@@ -233,7 +235,7 @@ def test_rules_expire_and_are_fetched_again() -> None:
     run.go(3_000.0)
     asked = [s.start for s in run.served if s.kind == "robots"]
     assert len(asked) == 5
-    assert all(599.0 < b - a < 603.0 for a, b in zip(asked, asked[1:], strict=False))
+    assert all(599.0 < b - a < 603.0 for a, b in pairwise(asked))
     sound(run)
 
 
@@ -256,14 +258,10 @@ def test_rules_that_change_hold_from_the_next_fetch_on() -> None:
 def test_a_host_that_starts_to_refuse_has_its_rules_read_again(status: int) -> None:
     rules = {"now": robots("User-agent: *\nDisallow:")}
     bad = {"now": False}
-    pages = chain(A)
-
-    def page(target: str) -> Answer:
-        return Answer(status=status, links=()) if bad["now"] else pages(target)
-
-    simulated = web(a=(page, lambda _turn: rules["now"]))
     links = listing(A, 2_000)
-    simulated.hosts[A].page = lambda target: Answer(status=status) if bad["now"] else links(target)
+    simulated = web(
+        a=(lambda target: Answer(status=status) if bad["now"] else links(target), lambda _turn: rules["now"])
+    )
     run = Run(simulated, config(), [f"http://{A}/"])
     run.go(700.0)
     bad["now"], rules["now"] = True, DISALLOW
@@ -276,15 +274,15 @@ def test_a_host_that_starts_to_refuse_has_its_rules_read_again(status: int) -> N
 
 
 def test_new_rules_slow_a_host_that_stands_in_its_lane_already() -> None:
-    """https rules come from elsewhere with a Crawl-delay while an errand of http waits for its turn."""
+    """Rules for https come from elsewhere with a Crawl-delay while an errand of http waits for its turn."""
     pages = lambda target: Answer(  # noqa: E731
         links=(f"http://{A}/x", f"https://{A}/y", f"http://{A}/z") if target == "/" else (), title="Not found"
     )
+    slow = robots("User-agent: *\nCrawl-delay: 20\n")
     simulated = web(
         a=(pages, lambda turn: redirect(f"http://{B}/slow") if turn.scheme == "https" else NO_ROBOTS),
-        b=(lambda target: msgspec_robots if target == "/slow" else Answer(), NO_ROBOTS),
+        b=(lambda target: slow if target == "/slow" else Answer(), NO_ROBOTS),
     )
-    msgspec_robots = robots("User-agent: *\nCrawl-delay: 20\n")
     run = Run(simulated, config(), [f"http://{A}/"])
     assert run.go()
     told = next(s.end for s in run.served if s.target == "/slow")
@@ -313,7 +311,8 @@ def test_sitemaps_of_robots_are_read_once_and_never_recursively() -> None:
 
 def test_a_link_to_robots_txt_is_an_ordinary_page() -> None:
     pages = lambda target: Answer(links=(f"http://{A}/robots.txt",) if target == "/" else ())  # noqa: E731
-    run = Run(web(a=(pages, NO_ROBOTS), b=(lambda _t: Answer(links=(f"http://{A}/robots.txt", f"http://{A}/")), NO_ROBOTS)),
-              config(), [f"http://{B}/"], digest_s=3.0)  # fmt: skip
+    start = Answer(links=(f"http://{A}/robots.txt", f"http://{A}/"))
+    simulated = web(a=(pages, NO_ROBOTS), b=(lambda _target: start, NO_ROBOTS))
+    run = Run(simulated, config(), [f"http://{B}/"], digest_s=3.0)
     assert run.go()
     sound(run)

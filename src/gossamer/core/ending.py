@@ -115,6 +115,8 @@ def settle_unarchived(context: Context, changes: Changes, turn: Turn, row: UrlRo
     row.digest_error = digest.error
     context.counters.refuse(Reason.FETCH_FAILED)
     if turn.place is None:
+        if row.state is State.QUEUED and not row.sequence:  # no page of this address is queued
+            row.state = State.FAILED
         return
     row.refresh = False
     if row.state is State.QUEUED:
