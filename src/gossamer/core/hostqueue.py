@@ -12,7 +12,7 @@ from gossamer.model.limits import LEVEL_WEIGHTS, LEVELS
 from gossamer.model.record import Cf, Entry, HostRow
 from gossamer.ports.store import Store
 
-READ_AHEAD: Final = 16  # entries of one level held in memory
+READ_AHEAD: Final = 8  # entries of one level held in memory
 
 
 class Place:
@@ -36,7 +36,7 @@ class HostQueue:
         self._store = store
         self._row = row
         self._next = list(row.cursor)  # per level: first sequence not yet read
-        self._ahead: list[deque[tuple[int, Entry]]] = [deque() for _ in range(QUEUE_LEVELS)]
+        self._ahead: dict[int, deque[tuple[int, Entry]]] = {}  # only levels that have something: hosts are many
         self.leased: set[tuple[int, int]] = set()
         self._leased_by_level = [0] * QUEUE_LEVELS
 
@@ -65,7 +65,7 @@ class HostQueue:
         """End a lease without an outcome: the entry is the next of its level again."""
         self.leased.discard((place.level, place.sequence))
         self._leased_by_level[place.level] -= 1
-        ahead = self._ahead[place.level]
+        ahead = self._ahead.setdefault(place.level, deque())
         if ahead and ahead[0][0] < place.sequence:
             msg = f"{place.key} is given back after a later lease of its level"  # the cursor would pass it by
             raise AssertionError(msg)
@@ -75,7 +75,7 @@ class HostQueue:
         """Note that an entry was removed in a commit, and move the ledger's cursor."""
         self.leased.discard((level, sequence))
         self._leased_by_level[level] -= 1
-        ahead = self._ahead[level]
+        ahead = self._ahead.get(level)
         first = ahead[0][0] if ahead else self._next[level]
         for leased_level, leased_sequence in self.leased:
             if leased_level == level and leased_sequence < first:
@@ -96,23 +96,26 @@ class HostQueue:
         return weighted(chance, free, [LEVEL_WEIGHTS[level % LEVELS] for level in free])
 
     def _head(self, level: int) -> Place | None:
-        ahead = self._ahead[level]
-        if not ahead:
-            self._read(level)
+        ahead = self._ahead.get(level) or self._read(level)
         if not ahead:
             return None
         sequence, entry = ahead.popleft()
+        if not ahead:
+            del self._ahead[level]
         return Place(level, sequence, entry)
 
-    def _read(self, level: int) -> None:
-        host = self._row.host
+    def _read(self, level: int) -> deque[tuple[int, Entry]]:
+        host, ahead = self._row.host, deque[tuple[int, Entry]]()
         start = queue_key(host, level, self._next[level])
         stop = queue_key(host, level, 2**64 - 1)
         for key, value in self._store.scan(Cf.QUEUE, start, stop, READ_AHEAD):
             _, sequence = queue_place(key)
             self._next[level] = sequence + 1
             if (level, sequence) not in self.leased:
-                self._ahead[level].append((sequence, decode_entry(value)))
+                ahead.append((sequence, decode_entry(value)))
+        if ahead:
+            self._ahead[level] = ahead
+        return ahead
 
 
 def enqueue(changes: Changes, row: HostRow, level: int, sequence: int, entry: Entry) -> None:

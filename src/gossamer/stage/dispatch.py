@@ -18,6 +18,7 @@ from gossamer.ports.web import Resolver
 RESOLVES_MAX: Final = 200  # look-ups in flight
 PAUSE_MIN_S: Final = 1.0
 PAUSE_MAX_S: Final = 30.0
+NARROW_EVERY_S: Final = 0.5
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
 
 Fetch = Callable[[Turn], Awaitable[tuple[Outcome, str, bytes]]]
@@ -57,6 +58,8 @@ class DispatchStage:
         self.resolving = 0
         self.stopping = False
         self._held = False
+        self._window = float(min(concurrency, DIGEST_PENDING_MAX))
+        self._narrowed = 0.0
         self.exhausted = asyncio.Event()
         self.digest_bound = False  # the last look found that digests lag
 
@@ -99,7 +102,8 @@ class DispatchStage:
 
     def _fill(self, now: float) -> None:
         self.digest_bound = self._digest_load() >= DIGEST_PENDING_MAX
-        while not self.digest_bound and not self._held and self._partition.in_flight < self._concurrency:
+        limit = self._window_for(now)
+        while not self.digest_bound and not self._held and self._partition.in_flight < limit:
             turn = self._partition.next_turn(now)
             if turn is None:
                 break
@@ -108,6 +112,18 @@ class DispatchStage:
         for name in self._partition.take_resolves(RESOLVES_MAX - self.resolving):
             self.resolving += 1
             self._spawn(self._resolve(name))
+
+    def _window_for(self, now: float) -> int:
+        """How many requests may be in flight: what is fetched must be digested, so lag there narrows the window by
+        half, and it widens again by tenths up to the configured concurrency.
+        """
+        if self.digest_bound:
+            if now - self._narrowed >= NARROW_EVERY_S:
+                self._narrowed = now
+                self._window = max(float(DIGEST_PENDING_MAX), self._window / 2)
+        elif self._partition.in_flight + 1 >= self._window:
+            self._window = min(float(self._concurrency), self._window * 1.1)
+        return min(self._concurrency, int(self._window))
 
     async def _sleep(self) -> None:
         now = self._clock.now()
