@@ -140,7 +140,7 @@ class Admission:
             return None
         if row.tired_shapes and shape_of(candidate.url) in row.tired_shapes:
             return Reason.TRAP_SHAPE
-        return judge_duplicates(row.fetched, row.duplicates)
+        return judge_duplicates(row.fetched, row.duplicates) if row.duplicates else None
 
     def _enter(self, changes: Changes, candidate: Candidate, row: HostRow, now: float) -> None:
         sequence = self._counters.sequence()

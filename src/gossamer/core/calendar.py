@@ -9,15 +9,27 @@ from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.keys import due_bound, due_key
 from gossamer.model.page import Kind
+from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, State, UrlRow
 from gossamer.policy.refresh import interval_s
 
 DUE_AT_ONCE_MAX: Final = 500
+MISSING_MAX: Final = 3  # 404s in a row that are looked at once more
 
 
 def plan(context: Context, changes: Changes, key: str, row: UrlRow, now: float, *, duplicate: bool) -> None:
-    """Enter the next visit of a page or sitemap; the caller puts the row. `duplicate`: it need not be soon."""
+    """Enter the next visit of a page or sitemap; the caller puts the row. `duplicate`: it need not be soon.
+
+    A page that is missing is looked for at growing intervals, then it is gone and has no next visit.
+    """
     if row.kind is not Kind.PAGE and row.kind is not Kind.SITEMAP:
+        return
+    if row.due:
+        changes.delete(Cf.DUE, due_key(row.due, key))
+        row.due = 0.0
+    if row.missing > MISSING_MAX:
+        row.state, row.reason, row.detail = State.GONE, Reason.GONE, f"status {row.status} at {row.missing} visits"
+        context.counters.refuse(Reason.GONE)
         return
     wait_s = interval_s(
         context.config.refresh,
@@ -26,8 +38,8 @@ def plan(context: Context, changes: Changes, key: str, row: UrlRow, now: float, 
         observed_s=max(0.0, now - row.discovered),
         duplicate=duplicate,
     )
-    if row.due:
-        changes.delete(Cf.DUE, due_key(row.due, key))
+    if row.missing:
+        wait_s = min(context.config.refresh.max_interval_s, wait_s * 2.0 ** (row.missing - 1))
     row.due = math.floor((now + wait_s) * 1000) / 1000
     changes.put(Cf.DUE, due_key(row.due, key), row.host.encode())
 
@@ -48,7 +60,7 @@ def enqueue_due(context: Context, now: float) -> int:
             continue
         row.due = 0.0
         if not row.refresh and row.state is State.FETCHED:
-            row.refresh, row.sequence = True, context.counters.sequence()
+            row.refresh, row.sequence, row.attempts = True, context.counters.sequence(), 0
             context.admission.queue(changes, ledger, key, row.level, row.sequence, refresh=True)
             context.ledger.put(changes, ledger)
             queued += 1

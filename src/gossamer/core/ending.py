@@ -28,6 +28,7 @@ SERVER_ERROR: Final = 500
 HISTORY_MAX: Final = 100  # earlier captures named in a row; older ones are found through the CDXJ index
 TIRED_SHAPES_MAX: Final = 200  # of one host
 FIRST_VISITS: Final = 2  # robots.txt and one page
+Before = tuple[str, int | None, int, int]  # payload digest, simhash, content hash and visits of a row before a visit
 HEADER_KEPT_MAX: Final = 500  # characters of ETag and Last-Modified
 
 
@@ -168,12 +169,35 @@ def settle_response(
         again = wants_retry(context, outcome, row)
         if not again:
             if outcome.status in (NOT_FOUND, GONE):
+                row.missing += 1
                 _disappeared(changes, turn, row)
             _ended(context, changes, row, turn, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
+    verdict = _settle_content(context, changes, host, turn, outcome, job, digest, row, before, now)
+    _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
+    return _candidates(context, changes, turn, digest, row, host), False, verdict
+
+
+def _settle_content(
+    context: Context,
+    changes: Changes,
+    host: HostRow,
+    turn: Turn,
+    outcome: Outcome,
+    job: Job,
+    digest: Digest,
+    row: UrlRow,
+    before: Before,
+    now: float,
+) -> str:
+    """Take the content of a 200 into the row: has it changed, is it a copy, is it a not-found page? The verdict."""
     _note_content(row, outcome, digest)
-    changed = _note_change(before, row, now)
+    changed = _changed(before, row)
+    if changed is not None:
+        row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
+        if changed:
+            row.changed_at = now
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False
@@ -186,9 +210,7 @@ def settle_response(
         _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
         _count_shape(changes, host, row)
-    _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
-    verdict = "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
-    return _candidates(context, changes, turn, digest, row, host), False, verdict
+    return "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
 
 
 def _candidates(
@@ -244,7 +266,7 @@ def _note_change(before: tuple[str, int | None, int, int], row: UrlRow, now: flo
     return changed
 
 
-def _changed(before: tuple[str, int | None, int, int], row: UrlRow) -> bool | None:
+def _changed(before: Before, row: UrlRow) -> bool | None:
     """Whether the main content differs from the visit before; None when there is nothing to compare with."""
     digest, simhash, content_hash, visits = before
     if visits == 0 or not digest:
@@ -335,4 +357,6 @@ def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: flo
     row.state = State.FETCHED
     row.refresh = False
     row.redirects = 0 if row.status == OK else row.redirects
+    if row.status not in (NOT_FOUND, GONE) and row.status < SERVER_ERROR:
+        row.missing = 0
     plan(context, changes, turn.key, row, now, duplicate=duplicate)

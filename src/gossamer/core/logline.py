@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gossamer.core.turn import Turn
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Digest, Job, Outcome
@@ -18,66 +20,79 @@ def log_line(
     verdict: str,
     retry: bool,
     gap_s: float | None,
-    job: Job | None = None,
-    digest: Digest | None = None,
-    admitted: int = 0,
-    refused: dict[str, int] | None = None,
 ) -> FetchEvent:
-    """Everything that is known of one visit when it is committed."""
-    links_refused = dict(digest.refused) if digest is not None else {}
-    for reason, count in (refused or {}).items():
+    """What is known of a visit without its digest: the exchange, the ledger and the row as they are committed."""
+    return _with_exchange(
+        FetchEvent(
+            time=now,
+            url=turn.url,
+            key=turn.key,
+            host=host.host,
+            site=host.site,
+            kind=turn.kind,
+            reason=row.reason,
+            detail=row.detail,
+            verdict=verdict,
+            gap_s=gap_s,
+            delay_s=host.delay_s,
+            next_allowed=host.next_allowed,
+            depth=row.depth,
+            redirects=row.redirects,
+            level=row.level,
+            refresh=turn.place is not None and turn.place.refresh,
+            attempt=max(1, row.attempts),
+            retry=retry,
+            via=row.via,
+            lane=turn.lane,
+            duplicate_of=row.duplicate_of,
+            duplicate_kind=row.duplicate_kind,
+            redirect_to=row.redirect_to,
+            canonical=row.canonical,
+            next_due=row.due,
+        ),
+        turn,
+        outcome,
+    )
+
+
+def with_digest(event: FetchEvent, job: Job, digest: Digest, admitted: int, refused: dict[str, int]) -> FetchEvent:
+    """A line with what the digest brought, and what became of the page's links."""
+    links_refused = dict(digest.refused)
+    for reason, count in refused.items():
         links_refused[reason] = links_refused.get(reason, 0) + count
-    return FetchEvent(
-        time=now,
-        url=turn.url,
-        key=turn.key,
-        host=host.host,
-        site=host.site,
-        kind=turn.kind,
+    return msgspec.structs.replace(
+        event,
+        media_type=digest.media_type,
+        charset=digest.charset,
+        language=digest.language,
+        title=digest.title,
+        digest_ms=digest.cpu_s * 1000,
+        payload_digest=job.payload_digest,
+        pointer=digest.pointer,
+        links_found=digest.links_found,
+        links_admitted=admitted,
+        refused=links_refused,
+        error="; ".join(filter(None, (digest.error, *digest.hook_errors))),
+    )
+
+
+def _with_exchange(event: FetchEvent, turn: Turn, outcome: Outcome) -> FetchEvent:
+    return msgspec.structs.replace(
+        event,
         started=outcome.started or turn.started,
         status=outcome.status,
         failure=outcome.failure or "",
         failure_detail=outcome.failure_detail,
-        reason=row.reason,
-        detail=row.detail,
-        verdict=verdict,
         http_version=outcome.http_version,
-        media_type=digest.media_type if digest is not None else "",
-        charset=digest.charset if digest is not None else "",
-        language=digest.language if digest is not None else "",
-        title=digest.title if digest is not None else "",
         wire_bytes=outcome.wire_bytes,
         payload_bytes=len(outcome.payload),
         truncated=outcome.truncated,
         connect_ms=outcome.connect_s * 1000,
         first_byte_ms=outcome.first_byte_s * 1000,
         elapsed_ms=outcome.elapsed_s * 1000,
-        digest_ms=digest.cpu_s * 1000 if digest is not None else 0.0,
-        gap_s=gap_s,
-        delay_s=host.delay_s,
-        next_allowed=host.next_allowed,
-        depth=row.depth,
-        redirects=row.redirects,
-        level=row.level,
-        refresh=turn.place is not None and turn.place.refresh,
-        attempt=max(1, row.attempts),
-        retry=retry,
-        via=row.via,
         address=outcome.address or turn.address,
-        lane=turn.lane,
         reused=outcome.reused,
         tls_version=outcome.tls_version,
         tls_cipher=outcome.tls_cipher,
         tls_error=outcome.tls_error,
-        payload_digest=job.payload_digest if job is not None else "",
-        duplicate_of=row.duplicate_of,
-        duplicate_kind=row.duplicate_kind,
-        redirect_to=row.redirect_to,
-        canonical=row.canonical,
-        pointer=digest.pointer if digest is not None else None,
-        links_found=digest.links_found if digest is not None else 0,
-        links_admitted=admitted,
-        refused=links_refused,
-        next_due=row.due,
-        error="; ".join(filter(None, (digest.error, *digest.hook_errors))) if digest is not None else "",
     )

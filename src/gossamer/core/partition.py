@@ -20,7 +20,7 @@ from gossamer.core.changes import Changes
 from gossamer.core.context import ASKED, Context
 from gossamer.core.dispatch import Dispatch, drop_place, park
 from gossamer.core.keys import segment_key
-from gossamer.core.logline import log_line
+from gossamer.core.logline import log_line, with_digest
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Turn
 from gossamer.model.event import FetchEvent
@@ -256,20 +256,8 @@ class Partition:
         self._page_turns -= turn.kind is Kind.PAGE
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
-        event = log_line(
-            pending.turn,
-            outcome,
-            host.row,
-            row,
-            now,
-            job=pending.job,
-            digest=digest,
-            verdict=verdict,
-            retry=again,
-            admitted=admitted,
-            refused=refused,
-            gap_s=pending.gap_s,
-        )
+        event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
+        event = with_digest(event, pending.job, digest, admitted, refused)
         return Committed(event, turn, outcome, digest, self._release(digest.id))
 
     def _settled(

@@ -7,6 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
+
 from gossamer.core.active import Phase
 from gossamer.core.bounds import Load, judge_bound
 from gossamer.core.partition import Committed, Partition
@@ -97,50 +99,21 @@ class Monitor:
         self, state: str, detail: str, dispatch: DispatchStage, pool: Digesting, archive: Archived
     ) -> Snapshot:
         """Everything that is shown."""
-        totals, frontier = self._totals, self._partition.context.frontier
         now = self._clock.now()
         rate, bytes_rate = self._rates(now)
         if dispatch.pause_reason and state == "crawling":
             state, detail = "paused", dispatch.pause_reason
-        resting = sum(host.phase is Phase.LANE and host.row.next_allowed > now for host in frontier.active.values())
-        ready = sum(host.phase is Phase.LANE for host in frontier.active.values()) - resting
         run_s = now - self._started
-        return Snapshot(
+        return msgspec.structs.replace(
+            self._counted(),
             time=now,
             state=state,
             state_detail=detail,
-            directory=self._config.directory,
-            elapsed_s=totals.elapsed_s,
             run_s=run_s,
-            runs=totals.runs,
-            pages=totals.pages,
-            visits=totals.visits,
             rate_now=rate,
-            rate_average=(totals.pages - self._pages_before) / run_s if run_s > 0 else 0.0,
+            rate_average=(self._totals.pages - self._pages_before) / run_s if run_s > 0 else 0.0,
             rate_history=self._history(),
-            bytes=totals.bytes,
             bytes_rate_now=bytes_rate,
-            in_flight=self._partition.in_flight,
-            concurrency=self._concurrency,
-            hosts_known=totals.hosts,
-            hosts_active=len(frontier.active),
-            hosts_ready=ready,
-            hosts_resting=resting,
-            hosts_waiting=max(0, totals.hosts_with_work - len(frontier.active)),
-            hosts_parked=totals.parked,
-            slots=self._config.frontier.slots,
-            urls_known=totals.urls,
-            queued=totals.queued,
-            queue_by_level=[totals.queued_by_level[i] + totals.queued_by_level[i + LEVELS] for i in range(LEVELS)],
-            refresh_queued=sum(totals.queued_by_level[LEVELS:]),
-            statuses=dict(totals.statuses),
-            failures=dict(totals.failures),
-            duplicates_exact=totals.exact,
-            duplicates_near=totals.near,
-            not_modified=totals.not_modified,
-            refusals=dict(totals.refused),
-            digest_pending=self._partition.uncommitted(),
-            digest_max=DIGEST_PENDING_MAX,
             workers=pool.workers,
             worker_restarts=pool.restarts,
             dns_pending=dispatch.resolving,
@@ -151,8 +124,44 @@ class Monitor:
             archive_bytes=archive.bytes,
             disk_free_bytes=disk_free_bytes(Path(self._config.directory)),
             memory_bytes=resident_bytes(),
-            errors=sum(totals.errors.values()),
             recent=tuple(self._recent),
+        )
+
+    def _counted(self) -> Snapshot:
+        """The part that is read off counters and queues."""
+        totals, active = self._totals, self._partition.context.frontier.active.values()
+        now = self._clock.now()
+        resting = sum(host.phase is Phase.LANE and host.row.next_allowed > now for host in active)
+        levels = totals.queued_by_level
+        return Snapshot(
+            directory=self._config.directory,
+            elapsed_s=totals.elapsed_s,
+            runs=totals.runs,
+            pages=totals.pages,
+            visits=totals.visits,
+            bytes=totals.bytes,
+            in_flight=self._partition.in_flight,
+            concurrency=self._concurrency,
+            hosts_known=totals.hosts,
+            hosts_active=len(active),
+            hosts_ready=sum(host.phase is Phase.LANE for host in active) - resting,
+            hosts_resting=resting,
+            hosts_waiting=max(0, totals.hosts_with_work - len(active)),
+            hosts_parked=totals.parked,
+            slots=self._config.frontier.slots,
+            urls_known=totals.urls,
+            queued=totals.queued,
+            queue_by_level=[levels[level] + levels[level + LEVELS] for level in range(LEVELS)],
+            refresh_queued=sum(levels[LEVELS:]),
+            statuses=dict(totals.statuses),
+            failures=dict(totals.failures),
+            duplicates_exact=totals.exact,
+            duplicates_near=totals.near,
+            not_modified=totals.not_modified,
+            refusals=dict(totals.refused),
+            digest_pending=self._partition.uncommitted(),
+            digest_max=DIGEST_PENDING_MAX,
+            errors=sum(totals.errors.values()),
         )
 
     def _load(self, state: str, rate: float, dispatch: DispatchStage, pool: Digesting) -> Load:
