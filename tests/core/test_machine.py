@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
@@ -69,6 +69,11 @@ class Crawler(RuleBasedStateMachine):
         self.run_.context.admission.admit(changes, [candidate], self.now)
         self.run_.context.apply(changes)
 
+    @initialize()
+    def begin(self) -> None:
+        for number in range(20):
+            self.admit(HOSTS[number % 5], "http" if number % 3 else "https", number % 10, Kind.PAGE, "n")
+
     @rule(seconds=st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 40.0, 400.0, 30_000.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -94,6 +99,24 @@ class Crawler(RuleBasedStateMachine):
     def look_up(self) -> None:
         self.resolving += self.partition.take_resolves(2)
 
+    @rule(answer=ANSWERS, more=st.booleans())
+    def advance(self, answer: Answer, more: bool) -> None:
+        """The usual course of things: whatever waits goes on."""
+        at = self.partition.next_time()
+        if not self.flying and at is not None and at > self.now:
+            self.wait(at - self.now)
+        self.take(3)
+        self.look_up()
+        while self.resolving:
+            self.partition.resolved(
+                self.resolving.pop(), Resolution(name="x", addresses=tuple(ADDRESSES), expires=self.now + 600), self.now
+            )
+        self.take(3)
+        while self.flying and more:
+            self.end(self.flying.pop(), answer)
+        while self.jobs and more:
+            self.commit(self.jobs.pop())
+
     @precondition(lambda self: self.resolving)
     @rule(data=st.data(), how=st.sampled_from(["first", "second", "both", "none", "ours", "both"]))
     def resolved(self, data: Any, how: str) -> None:
@@ -106,7 +129,9 @@ class Crawler(RuleBasedStateMachine):
     @precondition(lambda self: self.flying)
     @rule(data=st.data(), answer=ANSWERS)
     def fetched(self, data: Any, answer: Answer) -> None:
-        turn = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
+        self.end(self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1))), answer)
+
+    def end(self, turn: Turn, answer: Answer) -> None:
         self.now += 0.1
         if answer.failure is not Failure.OURS:
             self.ended[turn.host] = self.ended[turn.lane] = self.now
@@ -119,15 +144,19 @@ class Crawler(RuleBasedStateMachine):
     @precondition(lambda self: self.jobs)
     @rule(data=st.data())
     def digested(self, data: Any) -> None:
-        job = self.jobs.pop(data.draw(st.integers(0, len(self.jobs) - 1)))
+        self.commit(self.jobs.pop(data.draw(st.integers(0, len(self.jobs) - 1))))
+
+    def commit(self, job: Job) -> None:
         answer = self.answers[job.id]
         pointer = None if answer.lost else Pointer("s", job.id * 10, 10)
         digest = Digest(id=job.id, pointer=pointer, committed_end=job.id * 10 + 10, title=answer.title,
                         error="crash" if answer.lost else "")  # fmt: skip
         self.jobs += self.partition.digested(digest, self.now).jobs
 
-    @rule()
-    def killed(self) -> None:
+    @rule(really=st.integers(0, 4))
+    def killed(self, really: int) -> None:
+        if really:
+            return
         for turn in self.flying:
             self.ended[turn.host] = self.ended[turn.lane] = self.now  # it may have ended just now, unseen
         self.start()

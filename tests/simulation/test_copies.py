@@ -223,3 +223,40 @@ def test_pages_that_fail_or_are_forbidden_at_a_refresh_stay_in_the_calendar() ->
     forbidden = row(run, f"http://{A}/x")
     assert (forbidden.state.name, forbidden.reason) == ("FETCHED", "robots-disallowed")
     assert forbidden.due > run.clock.now()
+
+
+def test_a_missing_page_is_looked_for_at_growing_intervals_then_gone() -> None:
+    own = {"/": Answer(links=(f"http://{A}/x",)), "/x": Answer()}
+    run = crawl({A: own})
+    del own["/x"]
+    waits = []
+    for _ in range(5):
+        planned = row(run, f"http://{A}/x").due
+        waits.append(planned - run.clock.now())
+        run.wait(planned - run.clock.now() + 1)
+        run.enqueue_due()
+        assert run.go()
+        assert recount(run.store) == []
+        if row(run, f"http://{A}/x").state.name == "GONE":
+            break
+    assert len(waits) == 4
+    assert waits[3] > 1.9 * waits[2] > 3.6 * waits[1]
+    page = row(run, f"http://{A}/x")
+    assert (page.state.name, page.reason, page.due) == ("GONE", "gone", 0.0)
+    visits = len(run.targets(A))
+    run.wait(200 * 86_400.0)
+    assert run.enqueue_due() == 1  # the root alone
+    assert run.go()
+    assert run.targets(A)[visits:].count("/x") == 0
+    assert recount(run.store) == []
+
+
+def test_a_missing_page_that_comes_back_starts_anew() -> None:
+    own = {"/": Answer(links=(f"http://{A}/x",)), "/x": Answer(status=404)}
+    run = crawl({A: own})
+    again(run)
+    assert row(run, f"http://{A}/x").missing == 2
+    own["/x"] = Answer()
+    run.wait(10 * 7_200.0)
+    again(run)
+    assert (row(run, f"http://{A}/x").missing, row(run, f"http://{A}/x").status) == (0, 200)

@@ -91,6 +91,7 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     self_redirects: int = 0  # times it redirected to itself
     lastmod: float = 0.0  # what a sitemap says, unix seconds
     charset: str = ""
+    missing: int = 0  # visits in a row that were answered 404 or 410
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):
