@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from gossamer.model.record import State
 from sim.check import gaps, one_at_a_time, recount, url_rows
 from sim.clock import VirtualClock
-from sim.make import config
+from sim.make import chain, config, farm, names, roots
 from sim.memstore import JournalStore
 from sim.run import Run
+from sim.web import Answer
 from tests.simulation.wild import wild_web
 
 SEEDS = ["http://w0.example/"]
@@ -103,3 +105,31 @@ def test_other_webs_of_that_kind(seed: int) -> None:
     assert all(count == 1 for count in Counter(
         event.key for event in run.events if event.kind == "page" and event.status and not event.retry
     ).values())  # fmt: skip
+
+
+def test_after_a_restart_starts_are_spread_and_no_gap_is_forgotten() -> None:
+    hosts = names(200)
+    settings = config(limits={"depth": 10**6}, politeness={"start_jitter_s": 2.0})
+    first = Run(farm(hosts, chain), settings, roots(hosts))
+    first.go(30.0)
+    again = Run(farm(hosts, chain), settings, roots(hosts), store=first.store, clock=VirtualClock(first.clock.now()))
+    started = again.clock.now()
+    again.go(30.0)
+    starts = sorted({s.host: s.start for s in reversed(again.served)}.values())
+    assert len(starts) == 200
+    assert started + 1.0 <= starts[0] < started + 1.2
+    assert started + 2.8 < starts[-1] <= started + 3.2
+    assert max(b - a for a, b in pairwise(starts)) < 0.2  # evenly, not in one burst
+    assert gaps([*first.served, *again.served], 1.0) == []
+
+
+def test_a_lane_owes_its_gap_over_a_restart_to_hosts_that_are_new() -> None:
+    """The address was asked a moment ago, by a host that has nothing more to do."""
+    web = farm(names(2), lambda _name: lambda _target: Answer(), where=lambda _number: "20.0.0.1")
+    settings = config(politeness={"min_delay_s": 8.0})
+    first = Run(web, settings, ["http://h0.example/"])
+    assert first.go()
+    clock = VirtualClock(first.clock.now() + 0.5)
+    again = Run(web, settings, ["http://h1.example/"], store=first.store, clock=clock)
+    assert again.go()
+    assert gaps([*first.served, *again.served], 8.0, "lane") == []

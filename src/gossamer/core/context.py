@@ -97,7 +97,7 @@ class Context:
         """A host gets a slot. After a restart its first visit waits a gap from the start, and is spread by jitter."""
         if row.not_found_state == ASKED:
             row.not_found_state = ""  # the request was in memory only, and went with it
-        if self.resumed and row.last_fetch < self.started:
+        if self.resumed and row.last_fetch <= self.started:
             politeness = self.config.politeness
             row.next_allowed = resumed_next_allowed(
                 row.next_allowed, row.delay_s, self.started, politeness.start_jitter_s, self.chance
