@@ -225,7 +225,7 @@ def test_waiting_for_the_gap_and_for_a_parked_host(tmp_path: Path) -> None:
     host = step(found, "host")
     assert "1 failure, back-off" in fact(host, "in a row")
     assert "10 × its average response time" in fact(host, "gap")
-    assert fact(step(found, "queue"), "tried") == "1 visit failed; it is given up after 4 (fetch.retries)"
+    assert fact(step(found, "queue"), "tried") == "1 visit failed; it is given up after 5 (fetch.retries = 4)"
     assert step(found, "lane").mark in {"ok", "wait"}
     made.run(2_000.0)
     found = made.reader().explain("https://slow.example/")

@@ -81,7 +81,6 @@ PENDING_PER_HOST_MAX: Final = 100_000
 SITE_HOSTS_MAX: Final = 10_000  # host names of one site that links may bring in: a wildcard name has no end of them
 LANE_RESIDENTS_MAX: Final = 64  # active hosts of one address that hold a slot
 HOST_QUANTUM: Final = 50  # turns a host keeps its slot while others wait
-RETRIES_MAX: Final = 4  # visits of one URL that may fail before it is given up
 UNCOMMITTED_PER_HOST_MAX: Final = 8  # pages of one host between fetch and commit
 
 # Digest

@@ -136,7 +136,7 @@ def queue(evidence: Evidence) -> Step | None:
     if row.attempts:
         retries = evidence.crawl.config.fetch.retries
         failed = plural(row.attempts, "visit")
-        facts.append(("tried", f"{failed} failed; it is given up after {retries} (fetch.retries)"))
+        facts.append(("tried", f"{failed} failed; it is given up after {retries + 1} (fetch.retries = {retries})"))
     ahead = _count(before, "URL")
     return Step("queue", "wait", f"{kind}level {row.level}, {ahead} before it in this level", tuple(facts))
 
