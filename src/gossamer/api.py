@@ -37,8 +37,8 @@ class Crawl:
         """Open the crawl's directory and start. Raises GossamerError."""
         try:
             await self._node.start()
-        except BaseException:
-            self._node.abort()
+        except BaseException as error:
+            self._node.abort(error)
             await self._node.close()
             raise
         self._run = asyncio.create_task(self._crawl())

@@ -20,7 +20,7 @@ import asyncio
 import random
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -41,7 +41,9 @@ from gossamer.core.context import Context
 from gossamer.core.counters import bump, known_segments
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
-from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, DiskFullError, GossamerError
+from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, GossamerError
+from gossamer.model.event import FetchEvent
+from gossamer.model.record import Cf
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Snapshot
 from gossamer.policy.guard import parse_networks
@@ -56,15 +58,14 @@ from gossamer.stage.seed import seed_kind
 from gossamer.surface import settings
 from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.engine import CrawlReader, LiveView
-from gossamer.surface.machine import descriptors_for, disk_free_bytes
+from gossamer.surface.machine import check_disk, descriptors_for
 from gossamer.surface.monitor import Monitor
 from gossamer.surface.seedstate import seed_failures
 from gossamer.surface.sinks import Sinks
 from gossamer.version import VERSION
 
+UNLOGGED: Final = b"log lines not written"  # key in `meta`
 TICK_S: Final = 0.5
-DISK_FREE_MIN_BYTES: Final = 16 * 1024 * 1024  # less than this left on a volume ends the crawl in good order
-ABORT_WAIT_S: Final = 3.0
 
 
 class Node:
@@ -76,7 +77,7 @@ class Node:
         self.directory = Path(config.directory)
         self._deliver = deliver
         self._over = asyncio.Event()
-        self._aborted = False
+        self._aborted = asyncio.Event()
         self._failure: BaseException | None = None
         self.ending = ""  # why it is over, for a person
         self._open = False
@@ -91,9 +92,10 @@ class Node:
         as_table = load_as_table(config.politeness.as_table) if config.politeness.as_table else None
         self.clock = SystemClock()
         concurrency = descriptors_for(config.fetch.concurrency)
-        self._check_disk()
+        check_disk(self.directory)
         self._store = RocksStore(self.directory / "state")
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        self._open = True
         context = Context(
             config,
             scope,
@@ -105,13 +107,12 @@ class Node:
             as_of=as_table.lookup if as_table is not None else lambda _address: None,
             exempt=lambda address: address in cdn,
         )
-        self._open = True
         settings.save(config)
         totals = context.counters.totals
         self.segments = Segments(self.directory / "archive", totals.committed, known_segments(self._store))
         self.recovered = self.segments.recover()
         self.partition = Partition(context, allow)
-        self._log = CrawlLog(self.directory / "log")
+        self._log = self._open_log()
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
         self._resolver = DnsResolver(config.dns, self.clock)
         self.pool = DigestPool(
@@ -180,43 +181,106 @@ class Node:
         self.ending = why
         self._over.set()
 
-    def abort(self) -> None:
-        """End at once."""
-        self._aborted = True
+    def abort(self, cause: BaseException | None = None) -> None:
+        """End at once. `cause`: what went wrong; the first one counts."""
+        if cause is not None:
+            self._failure = self._failure or cause
+            if hasattr(self, "_commit"):
+                self._commit.halt()
+        self._aborted.set()
         self.ending = self.ending or "stopped"
         if hasattr(self, "dispatch"):
             self.dispatch.abort()
         self._over.set()
 
     async def close(self) -> None:
-        """Close everything that `start` opened. Commits what is fetched unless aborted."""
+        """Close everything that `start` opened. Commits what is fetched unless aborted.
+
+        Every part is closed whatever happens to the others. Raises the first GossamerError among what happens, but none
+        after the crawl itself has failed: that is what a person must be told.
+        """
         if not self._open:
             return
         self._open = False
-        try:
-            if hasattr(self, "pool"):
-                await (self.pool.abort() if self._aborted else self.pool.close())
-            if hasattr(self, "dispatch") and not isinstance(self._failure, DiskFullError):
+        fault: GossamerError | None = None
+        for step in (self._close_workers, self._close_commits, self._close_log, self._close_web, self._close_store):
+            try:
+                await step()
+            except GossamerError as error:
+                fault = fault or error
+        if fault is not None and self._failure is None:
+            raise fault
+
+    async def _close_workers(self) -> None:
+        if hasattr(self, "pool"):
+            if not self._aborted.is_set():
+                await self._unless_aborted(self.pool.close())
+            if self._aborted.is_set():
+                await self.pool.abort()
+
+    async def _close_commits(self) -> None:
+        if hasattr(self, "dispatch"):
+            try:
                 await self._commit.flush()
+            except GossamerError:
+                self._commit.let_out()
+                raise
+            if self._failure is None:
                 self._tend_segments()
-            if hasattr(self, "_web"):
-                await self._web.close()
-                await self._resolver.close()
-        finally:
-            self._executor.shutdown()
-            self._store.close()
-            if hasattr(self, "_log"):
+
+    async def _close_web(self) -> None:
+        if hasattr(self, "_web"):
+            await self._web.close()
+        if hasattr(self, "_resolver"):
+            await self._resolver.close()
+
+    async def _close_store(self) -> None:
+        self._executor.shutdown()
+        self._store.close()
+
+    async def _close_log(self) -> None:
+        if hasattr(self, "_log"):
+            try:
                 self._log.close()
+            except GossamerError:
+                self._store.write([(Cf.META, UNLOGGED, self._log.unwritten)])
+                raise
+
+    def _open_log(self) -> CrawlLog:
+        """The log, with the lines first that there was no room for at the end of the run before."""
+        log = CrawlLog(self.directory / "log")
+        lines = self._store.get(Cf.META, UNLOGGED)
+        if lines is not None:
+            log.restore(lines)
+            self._store.write([(Cf.META, UNLOGGED, None)])
+        return log
 
     async def _wind_up(self, view: LiveView) -> None:
         self.dispatch.stop()
         view.show(self.snapshot("stopping"))
-        if self._aborted:
+        if self._aborted.is_set():
             self.dispatch.abort()
+        await self._unless_aborted(self._finish())
         await self.dispatch.drain()
-        if not self._aborted:
-            await self.digest.drain()
-            await self._commit.flush()
+
+    async def _finish(self) -> None:
+        """Fetch, digest and commit what is in flight."""
+        await self.dispatch.drain()
+        await self.digest.drain()
+        await self._commit.flush()
+
+    async def _unless_aborted(self, work: Coroutine[None, None, None]) -> None:
+        """Do this, or as much of it as is done when the crawl is aborted."""
+        task = asyncio.create_task(work)
+        aborted = asyncio.create_task(self._aborted.wait())
+        try:
+            await asyncio.wait({task, aborted}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            aborted.cancel()
+            task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
 
     def snapshot(self, state: str = "") -> Snapshot:
         """What a person is shown now."""
@@ -234,8 +298,7 @@ class Node:
 
     def _fail(self, error: BaseException) -> None:
         if self._failure is None:
-            self._failure = error
-            self.abort()
+            self.abort(error)
 
     def _digest_done(self) -> None:
         self.dispatch.wake()
@@ -253,8 +316,10 @@ class Node:
         """Seeds of which nothing was fetched, and why."""
         return seed_failures(self._store, self.config.seeds, self.seeds_refused)
 
-    def _emit(self, event: object) -> None:
-        self._log.append(event)  # type: ignore[arg-type]
+    def _emit(self, events: list[FetchEvent]) -> None:
+        for event in events:
+            self._log.append(event)
+        self._log.flush()
 
     async def _sync(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._executor, self._store.sync)
@@ -267,8 +332,7 @@ class Node:
         while True:
             self.monitor.sample()
             view.show(self.snapshot())
-            self._check_disk()
-            self._log.flush()
+            check_disk(self.directory)
             self._tend_segments()
             self.partition.context.frontier.lanes.purge(self.clock.now())
             reached = self.monitor.budget_reached()
@@ -279,16 +343,6 @@ class Node:
     def _tend_segments(self) -> None:
         if self.segments.tend(self.pool):
             self.partition.context.apply(Changes(self._store))
-
-    def _check_disk(self) -> None:
-        for name in ("state", "archive", "log"):
-            free = disk_free_bytes(self.directory / name)
-            if free is not None and free < DISK_FREE_MIN_BYTES:
-                msg = (
-                    f"disk full: {free // 1024} KiB are left for {self.directory / name}, at least "
-                    f"{DISK_FREE_MIN_BYTES // 1024} KiB are needed; free some space and run the same command"
-                )
-                raise DiskFullError(msg)
 
 
 def run_crawl(config: Config, view: LiveView) -> int:
@@ -313,8 +367,8 @@ async def _run_crawl(config: Config, view: LiveView) -> int:
         await node.start()
         await node.run(view)
         failures = node.seed_failures()
-    except GossamerError:
-        node.abort()
+    except BaseException as error:
+        node.abort(error)
         raise
     finally:
         await node.close()

@@ -31,6 +31,8 @@ WRITE_BUFFERS_BYTES: Final = 64 * MIB  # all column families together
 OPEN_FILES_MAX: Final = 512
 INFO_LOGS_KEPT: Final = 2
 INFO_LOG_BYTES: Final = 1 * MIB
+_NO_ROOM: Final = ("no space", "file too large", "quota exceeded")  # RocksDB quotes the system's words
+_NO_ROOM_CODES: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 
 class RocksStore:
@@ -43,6 +45,8 @@ class RocksStore:
         damaged, or (read-only) not there, DiskFullError when there is no room for it.
         """
         self._path = path
+        self._failure: StoreError | DiskFullError | None = None  # of a write; every later one fails the same way
+        self._unsure: StoreError | DiskFullError | None = None  # of a sync; what was written may be gone
         if read_only and not (path / "CURRENT").exists():
             msg = f"no crawl state at {path}"
             raise StoreError(msg)
@@ -61,13 +65,21 @@ class RocksStore:
 
     def get(self, cf: Cf, key: bytes) -> bytes | None:
         """The value, or None."""
-        return self._cf[cf].get(key)  # type: ignore[no-any-return]
+        family = self._cf[cf]
+        try:
+            return family.get(key)
+        except Exception as error:
+            raise _translate(error, self._path) from error
 
     def get_many(self, cf: Cf, keys: Sequence[bytes]) -> list[bytes | None]:
         """Values in the order of the keys."""
         if not keys:
             return []
-        return self._cf[cf].get(list(keys))  # type: ignore[no-any-return]
+        family = self._cf[cf]
+        try:
+            return family.get(list(keys))  # type: ignore[return-value]
+        except Exception as error:
+            raise _translate(error, self._path) from error
 
     def scan(self, cf: Cf, start: bytes, stop: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
         """At most `limit` pairs with start <= key < stop, ascending."""
@@ -76,10 +88,14 @@ class RocksStore:
         if stop is not None:
             options.set_iterate_upper_bound(stop)
         cursor = self._cf[cf].iter(options)
-        cursor.seek(start)
-        while len(found) < limit and cursor.valid():
-            found.append((cursor.key(), cursor.value()))  # type: ignore[arg-type]
-            cursor.next()
+        try:
+            cursor.seek(start)
+            while len(found) < limit and cursor.valid():
+                found.append((cursor.key(), cursor.value()))
+                cursor.next()
+            cursor.status()  # a damaged block looks like the end
+        except Exception as error:
+            raise _translate(error, self._path) from error
         return found
 
     def write(self, ops: Iterable[Op]) -> None:
@@ -91,33 +107,43 @@ class RocksStore:
                 batch.delete(key, handle[cf])
             else:
                 batch.put(key, value, handle[cf])
+        if self._failure is not None:
+            raise self._failure
         try:
             self._db.write(batch, self._unsynced)
         except Exception as error:
-            raise _translate(error, self._path) from error
+            # This batch is missing: none after it may be written, or counters and rows would part.
+            self._failure = _translate(error, self._path)
+            raise self._failure from error
 
     def sync(self) -> None:
         """Make everything written so far durable: one fsync of the write-ahead log."""
+        if self._unsure is not None:
+            raise self._unsure
         try:
             self._db.flush_wal(sync=True)
         except Exception as error:
-            raise _translate(error, self._path) from error
+            self._unsure = self._failure = _translate(error, self._path)
+            raise self._unsure from error
 
     def close(self) -> None:
-        """Sync and release the store."""
+        """Sync and release the store. Raises DiskFullError, StoreError; it is released all the same."""
         self._cf.clear()
         self._handle.clear()
-        self._db.close()
+        try:
+            self._db.close()
+        except Exception as error:
+            raise _translate(error, self._path) from error
 
 
 def _options(cache: Cache) -> Options:
     table = BlockBasedOptions()
     table.set_bloom_filter(BLOOM_BITS_PER_KEY, block_based=False)
     table.set_block_cache(cache)
-    table.set_cache_index_and_filter_blocks(True)  # noqa: FBT003 - the library's signature
+    table.set_cache_index_and_filter_blocks(True)
     options = Options(raw_mode=True)
-    options.create_if_missing(True)  # noqa: FBT003 - the library's signature
-    options.create_missing_column_families(True)  # noqa: FBT003 - the library's signature
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
     options.set_block_based_table_factory(table)
     options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES)
     options.set_max_open_files(OPEN_FILES_MAX)
@@ -132,7 +158,7 @@ def _translate(error: Exception, path: Path) -> StoreError | DiskFullError:
     """What a fault of RocksDB means to the person who runs the crawl."""
     text = str(error)
     low = text.lower()
-    if "no space" in low or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+    if any(words in low for words in _NO_ROOM) or (isinstance(error, OSError) and error.errno in _NO_ROOM_CODES):
         return DiskFullError(f"no room left for the crawl state at {path}: free some space and run the same command")
     if "lock" in low and ("temporarily unavailable" in low or "lock hold" in low or "no locks" in low):
         return StoreError(f"the crawl state at {path} is in use by another process: wait for it or stop it")

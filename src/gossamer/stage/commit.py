@@ -11,7 +11,7 @@ from gossamer.model.limits import COMMIT_GROUP_S
 from gossamer.model.page import Digest, Job
 from gossamer.ports.clock import Clock
 
-Emit = Callable[[FetchEvent], None]
+Emit = Callable[[list[FetchEvent]], None]
 Deliver = Callable[[Committed], None]
 
 
@@ -29,13 +29,20 @@ class CommitStage:
         self._deliver = deliver
         self._held: list[FetchEvent] = []
         self._wake = asyncio.Event()
+        self._halted = False
 
     def commit(self, digest: Digest) -> list[Job]:
         """Write the commit of one page. Returns jobs that waited for it."""
+        if self._halted:
+            return []
         committed = self._partition.digested(digest, self._clock.now())
         self.note([committed.event])
         self._deliver(committed)
         return committed.jobs
+
+    def halt(self) -> None:
+        """Commit nothing more: an event failed half-way, and what it left in memory must not be written with others."""
+        self._halted = True
 
     def note(self, events: list[FetchEvent]) -> None:
         """Hold log lines until what they tell is durable."""
@@ -54,6 +61,14 @@ class CommitStage:
     async def flush(self) -> None:
         """Sync now and let the held lines out."""
         events, self._held = self._held, []
-        await self._sync()
-        for event in events:
-            self._emit(event)
+        try:
+            await self._sync()
+        except BaseException:
+            self._held = events + self._held
+            raise
+        self._emit(events)
+
+    def let_out(self) -> None:
+        """Let the held lines out although no sync succeeds: what they tell is written, if not certain to stay."""
+        events, self._held = self._held, []
+        self._emit(events)

@@ -41,6 +41,7 @@ class CrawlLog:
         self._squeezer: threading.Thread | None = None
         self.cut_bytes = 0  # of a torn line, at this start
         self.deleted_files = 0
+        self.unwritten = b""
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for leftover in (*directory.glob("crawl-*.part"), *_compressed_already(directory)):
@@ -75,13 +76,25 @@ class CrawlLog:
             raise _problem(self._directory, error) from error
 
     def close(self) -> None:
-        """Flush, sync and close; wait for a compression under way."""
+        """Flush, sync and close; wait for a compression under way.
+
+        Raises DiskFullError, StoreError; then `unwritten` has the lines that are not in the file, for `restore`.
+        """
         try:
             self.flush(sync=True)
+        except (DiskFullError, StoreError):
+            torn = self._size - _whole_bytes(self._fd, self._size)
+            self.unwritten = os.pread(self._fd, torn, self._size - torn) + bytes(self._buffer)
+            raise
         finally:
             os.close(self._fd)
             if self._squeezer is not None:
                 self._squeezer.join()
+
+    def restore(self, lines: bytes) -> None:
+        """Append lines that an earlier run could not write, durably. Raises DiskFullError, StoreError."""
+        self._buffer[:0] = lines
+        self.flush(sync=True)
 
     def _open(self) -> tuple[int, int]:
         fd = os.open(self._directory / CURRENT, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

@@ -7,9 +7,10 @@ import resource
 from pathlib import Path
 from typing import Final
 
-from gossamer.model.errors import ConfigError
+from gossamer.model.errors import ConfigError, DiskFullError
 
 DESCRIPTORS_OURS: Final = 640  # RocksDB's open files, workers, logs and the rest of the program
+DISK_FREE_MIN_BYTES: Final = 16 * 1024 * 1024  # less than this left on a volume ends the crawl
 DESCRIPTORS_PER_FETCH: Final = 2  # one in flight and one idle
 
 
@@ -21,6 +22,18 @@ def disk_free_bytes(path: Path) -> int | None:
         path = path.parent
     usage = os.statvfs(path)
     return usage.f_bavail * usage.f_frsize
+
+
+def check_disk(directory: Path) -> None:
+    """Whether state, archive and log of a crawl have room, wherever each of them is. Raises DiskFullError."""
+    for name in ("state", "archive", "log"):
+        free = disk_free_bytes(directory / name)
+        if free is not None and free < DISK_FREE_MIN_BYTES:
+            msg = (
+                f"disk full: {free // 1024} KiB are left for {directory / name}, at least "
+                f"{DISK_FREE_MIN_BYTES // 1024} KiB are needed; free some space and run the same command"
+            )
+            raise DiskFullError(msg)
 
 
 def resident_bytes() -> int:
