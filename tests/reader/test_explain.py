@@ -287,7 +287,7 @@ def test_given_up_after_retries(tmp_path: Path) -> None:
     made = Made(tmp_path / "crawl", config, SimWeb({"a.example": SimHost(address="1.1.1.1", page=pages)}))
     made.run()
     found = made.reader().explain(SEED + "x")
-    assert found.verdict == "given up: fetch-failed: timeout: simulated (2 attempts)"
+    assert found.verdict == "given up: fetch-failed: timeout: simulated (3 attempts)"
     assert found.mark == "no"
     assert found.visits == ()
 
