@@ -6,13 +6,14 @@ everything that was given has been checked.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Final, cast
 
 import msgspec
 import typer
@@ -21,6 +22,7 @@ from typer.exceptions import Abort, TyperException
 
 from gossamer.model.config import Config
 from gossamer.model.errors import (
+    EXIT_DISK_FULL,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_FETCHED,
@@ -48,11 +50,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 reading.register(app)
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 planning.register(app)
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"gossamer: {line}\n")
+    try:
+        sys.stderr.write(f"gossamer: {line}\n")
+    except OSError:
+        return  # nobody can be told; the exit code says it
 
 
 @app.callback(invoke_without_command=True)
@@ -152,8 +158,10 @@ def engine_of(ctx: typer.Context) -> Engine:
     """The engine that was handed in, or the real one."""
     if ctx.obj is not None:
         return cast("Engine", ctx.obj)
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # extension modules do not survive Ctrl-C while they load
     import gossamer.node  # loads everything, so only commands that crawl or read the store pay for it
 
+    signal.signal(signal.SIGINT, handler)
     return gossamer.node
 
 
@@ -220,9 +228,20 @@ def run(arguments: Sequence[str], engine: Engine | None = None) -> int:
     except (KeyboardInterrupt, Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # `gossamer log | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _leave_stdout()  # crawls and reports write files in modules that tell a full disk in words of their own
+        _say(f"no room for the output: {error.strerror}")
+        return EXIT_DISK_FULL
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _leave_stdout() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> int:
