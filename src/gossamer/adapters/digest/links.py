@@ -1,4 +1,4 @@
-"""From links as written to links that may be queued: resolved, without repeats, judged, grouped by host.
+"""What links are judged by, and what became of them: the pure checks, the links kept by host, the others by reason.
 
 The checks are the pure ones (scope, types, static traps) and the scope and link hooks; what needs the store (seen,
 budgets, robots) comes after the commit. Every link that is dropped is counted under its reason.
@@ -13,8 +13,6 @@ from typing import Final
 import msgspec
 
 from gossamer.adapters.digest.hooks import Hooks
-from gossamer.adapters.digest.html import Link
-from gossamer.model.limits import LINKS_PER_PAGE_MAX
 from gossamer.model.page import Links
 from gossamer.model.reason import Reason
 from gossamer.model.url import Base, Url
@@ -81,38 +79,6 @@ def resolve_base(href: str | None, document: str, encoding: str) -> Base:
             return Base(made.wire, encoding)
         return fallback
     return Base(document, encoding)
-
-
-def read_links(links: Iterable[Link], base: Base, *, own_key: str, nofollow: bool, judged: Judged) -> list[Url]:
-    """The distinct URLs of links as written, in page order, at most LINKS_PER_PAGE_MAX.
-
-    Args: the links; their base; the page's own key, to which links lead nowhere; whether the page says nofollow; where
-    to count what is dropped.
-    """
-    followed: set[str] = set()
-    shunned: set[str] = set()  # not the same set: an address may stand elsewhere on the page without nofollow
-    keys = {own_key}
-    urls: list[Url] = []
-    for href, link_nofollow in links:
-        text = trim(href)
-        seen = shunned if link_nofollow or nofollow else followed
-        if not text or text in seen:
-            continue
-        if len(followed) + len(shunned) >= LINKS_PER_PAGE_MAX:
-            judged.refuse(Reason.PAGE_LINKS)
-            continue
-        seen.add(text)
-        if seen is shunned:
-            judged.refuse(Reason.NOFOLLOW)
-            continue
-        url = base.parse(text)
-        if isinstance(url, Reason):
-            judged.refuse(url)
-        elif url.key not in keys:
-            keys.add(url.key)
-            urls.append(url)
-    judged.found += len(followed | shunned)
-    return urls
 
 
 def judge_links(

@@ -13,7 +13,8 @@ from gossamer.adapters.digest import charset, media
 from gossamer.adapters.digest.fingerprint import fingerprint
 from gossamer.adapters.digest.hooks import Hooks, Page
 from gossamer.adapters.digest.html import parse_html, scan, stray_frames
-from gossamer.adapters.digest.links import Judged, LinkRules, judge_links, read_links, resolve_base, trim
+from gossamer.adapters.digest.linkreader import LinkReader
+from gossamer.adapters.digest.links import Judged, LinkRules, resolve_base, trim
 from gossamer.adapters.digest.nesting import bounded
 from gossamer.adapters.digest.sitemaps import read_sitemap
 from gossamer.adapters.digest.text import language_of, main_text, title_of
@@ -27,11 +28,11 @@ ERROR_MAX_CHARS: Final = 300
 PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
 
 
-def parse(job: Job, rules: LinkRules, hooks: Hooks) -> Digest:
+def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = None) -> Digest:
     """What a response says, without a pointer to its record, which the caller writes.
 
-    Args: the response; the rules for its links; the hooks to run on it. Hooks' errors go into `hook_errors`, a body
-    that does not decode into `error`; neither stops the rest.
+    Args: the response; the rules for its links; the hooks to run on it; a reader that remembers the links of other
+    pages. Hooks' errors go into `hook_errors`, a body that does not decode into `error`; neither stops the rest.
     """
     content_type = _header(job, "content-type")
     kind = media.media_type(content_type)
@@ -44,13 +45,20 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks) -> Digest:
         fields |= read_sitemap(job, decoded.body, content_type, rules, hooks)
         return _digest(job, kind, said, fields, hooks)
     if media.is_html(kind, decoded.body):
-        return _html(job, kind, content_type, decoded, rules, hooks, fields)
+        return _html(job, kind, content_type, decoded, rules, hooks, fields, reader)
     _run_digest_hooks(job, kind, decoded.body, hooks, fields)
     return _digest(job, kind, said, fields, hooks)
 
 
 def _html(
-    job: Job, kind: str, content_type: str, decoded: Decoded, rules: LinkRules, hooks: Hooks, fields: dict[str, object]
+    job: Job,
+    kind: str,
+    content_type: str,
+    decoded: Decoded,
+    rules: LinkRules,
+    hooks: Hooks,
+    fields: dict[str, object],
+    reader: LinkReader | None,
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
@@ -67,9 +75,15 @@ def _html(
     base = resolve_base(found.base, job.url, encoding.name)
     judged = Judged()
     if job.kind is Kind.PAGE:
-        urls = read_links(found.links, base, own_key=job.key, nofollow=said.nofollow, judged=judged)
-        year = time.gmtime(job.date).tm_year
-        judge_links(urls, rules, hooks, depth=job.depth, via=job.url, year=year, judged=judged)
+        judged = (reader or LinkReader(rules, hooks)).read(
+            found.links,
+            base,
+            own_key=job.key,
+            depth=job.depth,
+            via=job.url,
+            year=time.gmtime(job.date).tm_year,
+            nofollow=said.nofollow,
+        )
     canonical = base.parse(trim(found.canonical)) if found.canonical else None
     title = title_of(found)
     declared = found.language

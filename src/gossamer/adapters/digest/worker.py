@@ -26,6 +26,7 @@ import msgspec
 
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.hooks import Hooks, load_worker_hooks
+from gossamer.adapters.digest.linkreader import LinkReader
 from gossamer.adapters.digest.parse import parse
 from gossamer.adapters.warc.writer import SegmentWriter
 from gossamer.model.errors import ArchiveError, ConfigError, DiskFullError
@@ -44,6 +45,7 @@ class Worker:
     def __init__(self, setup: frames.Setup, hooks: Hooks, progress: frames.Progress) -> None:
         self.rules = setup.rules
         self.hooks = hooks
+        self.reader = LinkReader(setup.rules, hooks)
         self.progress = progress
         self.unsynced: list[Digest] = []
         self.closed: list[str] = []
@@ -81,7 +83,7 @@ class Worker:
     def _parse(self, job: Job) -> Digest:
         """A parser that fails costs the page its parse, not its record."""
         try:
-            return parse(job, self.rules, self.hooks)
+            return parse(job, self.rules, self.hooks, self.reader)
         except MemoryError:
             gc.collect()
             error = "digest-memory"
