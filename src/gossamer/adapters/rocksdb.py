@@ -47,9 +47,13 @@ class RocksStore:
         self._path = path
         self._failure: StoreError | DiskFullError | None = None  # of a write; every later one fails the same way
         self._unsure: StoreError | DiskFullError | None = None  # of a sync; what was written may be gone
-        if read_only and not (path / "CURRENT").exists():
-            msg = f"no crawl state at {path}"
-            raise StoreError(msg)
+        if not (path / "CURRENT").exists():
+            if next(path.glob("MANIFEST-*"), None) is not None:  # RocksDB would begin anew and sweep away what is there
+                msg = f"the crawl state at {path} is damaged, nothing was changed: its file CURRENT is missing"
+                raise StoreError(msg)
+            if read_only:
+                msg = f"no crawl state at {path}"
+                raise StoreError(msg)
         cache = Cache(BLOCK_CACHE_BYTES)
         access = AccessType.read_only() if read_only else AccessType.read_write()
         families = {"default": _options(cache)} | {cf.value: _options(cache) for cf in Cf}
@@ -162,6 +166,10 @@ def _translate(error: Exception, path: Path) -> StoreError | DiskFullError:
         return DiskFullError(f"no room left for the crawl state at {path}: free some space and run the same command")
     if "lock" in low and ("temporarily unavailable" in low or "lock hold" in low or "no locks" in low):
         return StoreError(f"the crawl state at {path} is in use by another process: wait for it or stop it")
+    if "column families not opened" in low:
+        return StoreError(
+            f"the crawl state at {path} was written by a newer version: use that one, nothing was changed"
+        )
     if isinstance(error, PermissionError):
         return StoreError(f"the crawl state at {path} cannot be opened: permission denied")
     return StoreError(f"the crawl state at {path} is damaged or cannot be read, nothing was changed: {text[:300]}")
