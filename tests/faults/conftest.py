@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.http.raw_server import Peer
 from tests.support.crawl import Crawl, merged
-from tests.support.web import Reply, Web, pages
+from tests.support.web import HTML, Reply, Web, pages, reply
 
 CALM: dict[str, dict[str, Any]] = {"politeness": {"min_delay": "20ms", "start_jitter": 0}}
 MakeCrawl = Callable[..., Crawl]
@@ -21,7 +22,8 @@ NAME = "calm.example"
 class Site:
     """`count` pages of incompressible text, all linked from the first."""
 
-    def __init__(self, web: Web, count: int, page_bytes: int = 20_000) -> None:
+    def __init__(self, web: Web, count: int, page_bytes: int = 20_000, *, closing: bool = False) -> None:
+        """`closing`: every response ends its connection."""
         chance = random.Random(7)
         links = " ".join(f'<a href="/page{n}">{n}</a>' for n in range(count))
         table: dict[str, Reply] = {
@@ -30,6 +32,8 @@ class Site:
         table["/"] = links
         self._web = web
         self.targets = sorted(table)
+        if closing:
+            table = {target: _last(str(text)) for target, text in table.items()}
         self.url = web.add(NAME, pages(table)) + "/"
 
     def asked(self) -> list[str]:
@@ -43,6 +47,13 @@ class Site:
             assert crawl.started[-1].poll() is None, crawl.output[-3000:]
             assert time.monotonic() < deadline, f"the crawl stands still: {crawl.output[-3000:]}"
             time.sleep(0.01)
+
+
+def _last(text: str) -> Reply:
+    async def act(peer: Peer) -> None:
+        await peer.send(reply(text, headers=HTML + b"Connection: close\r\n"))
+
+    return act
 
 
 def words(chance: random.Random, count: int) -> str:

@@ -166,6 +166,10 @@ def _translate(error: Exception, path: Path) -> StoreError | DiskFullError:
         return DiskFullError(f"no room left for the crawl state at {path}: free some space and run the same command")
     if "lock" in low and ("temporarily unavailable" in low or "lock hold" in low or "no locks" in low):
         return StoreError(f"the crawl state at {path} is in use by another process: wait for it or stop it")
+    if "too many open files" in low:
+        return StoreError(
+            f"the crawl state at {path} has no file descriptors left (ulimit -n): what is committed is safe"
+        )
     if "column families not opened" in low:
         return StoreError(
             f"the crawl state at {path} was written by a newer version: use that one, nothing was changed"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
 from gossamer.adapters.warc.files import OPEN, SUFFIX
 from gossamer.adapters.warc.recover import Report, recover_directory, recover_segment
+from gossamer.model.errors import ArchiveError
 
 PREFIX: Final = "GOSSAMER"
 ORPHAN: Final = ".orphan"  # put aside, not deleted: somebody may have laid a file there
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class Workers(Protocol):
@@ -17,6 +22,18 @@ class Workers(Protocol):
 
     closed: list[str]
     abandoned: dict[str, int]
+
+
+def _done(work: Callable[[], object]) -> bool:
+    """Whether this could be done. False when our machine is out of descriptors or memory now: it is tried again."""
+    try:
+        work()
+    except (OSError, ArchiveError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError) and cause.errno in _EXHAUSTED:
+            return False
+        raise
+    return True
 
 
 class Segments:
@@ -54,8 +71,9 @@ class Segments:
         changed = False
         for name in list(workers.abandoned):
             path = self._directory / (name + OPEN)
-            if self._committed.get(name, 0) >= workers.abandoned[name]:
-                recover_segment(path, self._committed.pop(name, None))
+            committed = self._committed.get(name)
+            if (committed or 0) >= workers.abandoned[name] and _done(partial(recover_segment, path, committed)):
+                self._committed.pop(name, None)
                 del workers.abandoned[name]
                 changed = True
         for name in list(self._closed):
@@ -63,7 +81,7 @@ class Segments:
                 self._closed.remove(name)
                 self._committed.pop(name, None)
                 changed = True
-        self._measure()
+        _done(self._measure)
         return changed
 
     def _size(self, name: str) -> int:
