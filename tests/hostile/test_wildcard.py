@@ -69,10 +69,9 @@ def test_endless_names_with_one_content_are_given_up(web: Web, make_crawl: MakeC
 
 def candidates(site: str, count: int, *, depth: int = 1, start: int = 0) -> list[Candidate]:
     return [
-        Candidate(url=f"http://h{n}.{site}/", key=f"{site},h{n})/", host=f"h{n}.{site}", site=site, level=3, depth=depth,
-                  via="seed")
-        for n in range(start, start + count)
-    ]  # fmt: skip
+        Candidate(url=f"http://{name}/", key=f"{name})/", host=name, site=site, level=3, depth=depth, via="seed")
+        for name in (f"h{number}.{site}" for number in range(start, start + count))
+    ]
 
 
 def test_a_site_shows_a_bounded_number_of_hosts_whatever_is_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
