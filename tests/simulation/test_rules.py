@@ -300,7 +300,9 @@ def test_sitemaps_of_robots_are_read_once_and_never_recursively() -> None:
         return Answer()
 
     text = "Sitemap: /map.xml\nSitemap: /robots.txt\nSitemap: http://other.example/map.xml\nSitemap: map.xml\n"
-    run = Run(web(a=(page, robots(f"User-agent: *\nDisallow:\n{text}"))), config(robots={"ttl_s": 2.0}), [f"http://{A}/"])
+    run = Run(
+        web(a=(page, robots(f"User-agent: *\nDisallow:\n{text}"))), config(robots={"ttl_s": 2.0}), [f"http://{A}/"]
+    )
     run.go(60.0)
     assert run.targets(A).count("/map.xml") == 1
     assert {"/s1", "/s2"} <= set(run.targets(A))
@@ -316,3 +318,19 @@ def test_a_link_to_robots_txt_is_an_ordinary_page() -> None:
     run = Run(simulated, config(), [f"http://{B}/"], digest_s=3.0)
     assert run.go()
     sound(run)
+
+
+def test_an_exclude_pattern_that_comes_later_holds_for_what_is_queued() -> None:
+    pages = web(a=(listing(A, 6), NO_ROBOTS), b=(listing(B, 6), NO_ROBOTS))
+    seeds = [f"http://{A}/", f"http://{B}/"]
+    first = Run(pages, config(limits={"pages": 4}), seeds)
+    assert first.go()
+    assert any(row.state is State.QUEUED for key, row in url_rows(first.store).items() if row.host == A)
+    second = Run(pages, config(scope={"exclude": (f"*://{A}/*",)}), seeds, store=first.store, clock=first.clock, seed=2)
+    assert second.go()
+    assert {served.host for served in second.served} == {B}
+    left = [row for row in url_rows(second.store).values() if row.host == A and not row.visits]
+    assert {(row.state, row.reason) for row in left} == {(State.REFUSED, Reason.SCOPE_EXCLUDED)}
+    assert all("exclude pattern" in row.detail for row in left)
+    assert [event.reason for event in second.events if event.reason] == [Reason.SCOPE_EXCLUDED] * len(left)
+    assert recount(second.store) == []

@@ -13,16 +13,17 @@ from gossamer.core.hostqueue import Place, dequeue
 from gossamer.core.robotsdesk import Standing
 from gossamer.core.turn import Errand, Turn
 from gossamer.model.event import FetchEvent
+from gossamer.model.limits import SLOW_SLOTS_SHARE
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
-from gossamer.model.url import wire_parts
+from gossamer.model.url import Url, parse, wire_parts
 from gossamer.policy.politeness import is_slow
+from gossamer.policy.scope import judge, why
 from gossamer.policy.traps import judge_hosts
 
 REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get a chance
 TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
 SITE_WINDOW_S: Final = 30 * 86400.0
-SLOW_SHARE: Final = 0.1  # of the fetches in flight that slow hosts may use together
 SLOW_RETRY_S: Final = 1.0
 
 
@@ -33,7 +34,7 @@ class Dispatch:
         """Take turns from the frontier of `context` as the `buckets` allow."""
         self._c = context
         self._buckets = buckets
-        self._slow_max = max(1, int(context.config.fetch.concurrency * SLOW_SHARE))
+        self._slow_max = max(1, int(context.config.fetch.concurrency * SLOW_SLOTS_SHARE))
         self.slow_in_flight = 0
         self.events: list[FetchEvent] = []  # refusals made on the way, for the crawl log
 
@@ -89,6 +90,10 @@ class Dispatch:
                 said = "the hosts of its site show one another's pages"
                 self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, said, now)
                 continue
+            excluded = self._excluded(row.url)
+            if excluded:
+                self._refuse(changes, host, place, row, Reason.SCOPE_EXCLUDED, excluded, now)
+                continue
             scheme, name, port, target = wire_parts(row.url)
             standing = self._c.desk.standing(host, scheme, now)
             if standing is Standing.MISSING:
@@ -100,9 +105,9 @@ class Dispatch:
                     host.row.next_allowed = max(host.row.next_allowed, host.row.robots[scheme].expires)
                     self._c.ledger.put(changes, host.row)
                 return None
-            why = self._c.desk.refusal(host, scheme, target)
-            if why is not None:
-                self._refuse(changes, host, place, row, Reason.ROBOTS, why, now)
+            rule = self._c.desk.refusal(host, scheme, target)
+            if rule is not None:
+                self._refuse(changes, host, place, row, Reason.ROBOTS, rule, now)
                 continue
             if self._site_exhausted(changes, host.row, now):
                 host.queue.give_back(place)
@@ -166,11 +171,11 @@ class Dispatch:
         return self._c.counters.totals.turns
 
     def _refuse(
-        self, changes: Changes, host: ActiveHost, place: Place, row: UrlRow, reason: Reason, why: str, now: float
+        self, changes: Changes, host: ActiveHost, place: Place, row: UrlRow, reason: Reason, said: str, now: float
     ) -> None:
         drop_place(self._c, changes, host.row, place)
         host.queue.done(place.level, place.sequence)
-        row.reason, row.detail, row.refresh = reason, why, False
+        row.reason, row.detail, row.refresh = reason, said, False
         if row.state is State.QUEUED:
             row.state = State.REFUSED
         else:
@@ -187,13 +192,19 @@ class Dispatch:
                 site=host.row.site,
                 kind=row.kind,
                 reason=reason,
-                detail=why,
+                detail=said,
                 verdict="refused",
                 depth=row.depth,
                 level=row.level,
                 via=row.via,
             )
         )
+
+    def _excluded(self, wire: str) -> str:
+        """Which exclude pattern keeps a URL out, in words. One may be new since the URL was let in."""
+        scope = self._c.scope
+        url = parse(wire) if scope.exclude else None
+        return why(scope, url) if isinstance(url, Url) and judge(scope, url) is Reason.SCOPE_EXCLUDED else ""
 
     def _hosts_are_copies(self, changes: Changes, site: str) -> bool:
         raw = changes.get(Cf.SITE, site.encode())

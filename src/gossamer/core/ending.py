@@ -201,6 +201,10 @@ def _settle_content(
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False
+    if outcome.cut_by_type:
+        row.reason = Reason.TYPE_NOT_WANTED
+        row.detail = f"only its head is kept: {digest.media_type} is not asked for (fetch.types)"
+        context.counters.refuse(Reason.TYPE_NOT_WANTED)
     if turn.kind is Kind.PAGE and softfour.is_soft_404(host, row):
         row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
         host.soft404s += 1
@@ -254,16 +258,6 @@ def _note_content(row: UrlRow, outcome: Outcome, digest: Digest) -> None:
     row.simhash, row.sketch = digest.simhash, digest.sketch
     row.noindex, row.noarchive = digest.noindex, digest.noarchive
     row.canonical = digest.canonical[1] if digest.canonical is not None else ""
-
-
-def _note_change(before: tuple[str, int | None, int, int], row: UrlRow, now: float) -> bool | None:
-    """Count a visit as one that saw a change or none; the first visit is neither."""
-    changed = _changed(before, row)
-    if changed is not None:
-        row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
-        if changed:
-            row.changed_at = now
-    return changed
 
 
 def _changed(before: Before, row: UrlRow) -> bool | None:

@@ -9,7 +9,7 @@ MIB: Final = 1024 * KIB
 GIB: Final = 1024 * MIB
 
 # URLs and links
-URL_MAX_BYTES: Final = 1_000  # DESIGN section 4, traps: 15 x the median length of 66
+URL_MAX_BYTES: Final = 1_000  # 15 x the median length of 66
 SEED_URL_MAX_BYTES: Final = 2_083
 URL_INPUT_MAX_CHARS: Final = 16 * KIB  # longer inputs are refused unparsed
 HOST_CACHE_MAX: Final = 8_192  # origins whose host, site and key prefix are remembered; ~600 bytes each
@@ -85,8 +85,6 @@ UNCOMMITTED_PER_HOST_MAX: Final = 8  # pages of one host between fetch and commi
 
 # Digest
 DIGEST_PENDING_MAX: Final = 64  # pages handed to workers or waiting for one
-DIGEST_TIMEOUT_S: Final = 30.0
-DIGEST_MEMORY_MAX_BYTES: Final = 1 * GIB
 TITLE_MAX_CHARS: Final = 500
 TEXT_MAX_CHARS: Final = 2 * MIB  # main text that is compared
 NESTING_MAX: Final = 5_000  # open elements; the parser's time grows with the square of it

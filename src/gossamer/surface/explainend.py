@@ -144,7 +144,7 @@ def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
         return f"never seen under this scheme, but as {evidence.other_scheme.url}", "note"
     if evidence.is_seed:
         return "a seed that was not admitted yet: it is when the crawl runs", "wait"
-    return "never seen: nothing that was fetched links to it; nothing would keep it out", "note"
+    return "never seen: no page that was fetched has a link to it that is followed; nothing would keep it out", "note"
 
 
 def _fetched(evidence: Evidence, row: UrlRow) -> tuple[str, Mark]:
@@ -166,6 +166,8 @@ def _queued(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
     place = steps["queue"].text if "queue" in steps else ""
     if "queue" in steps and steps["queue"].mark == "no":
         return f"lost: {place}", "no"
+    if steps["scope"].text.startswith(Reason.SCOPE_EXCLUDED):
+        return f"queued, and refused when its turn comes: {steps['scope'].text}", "no"
     if steps["robots.txt"].mark == "no":
         return f"queued, and refused when its turn comes: {steps['robots.txt'].text}", "no"
     unread = steps["robots.txt"].text.startswith(Reason.ROBOTS_UNREACHABLE)

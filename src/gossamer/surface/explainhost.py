@@ -31,7 +31,9 @@ def robots(evidence: Evidence) -> Step:
         return Step(name, "ok", "robots.txt itself may always be fetched (RFC 9309)")
     state = evidence.host.robots.get(scheme) if evidence.host is not None else None
     if evidence.host is None or state is None:
-        return Step(name, "wait", f"not known yet: it is fetched before anything else of {scheme}://{evidence.url.host}")
+        return Step(
+            name, "wait", f"not known yet: it is fetched before anything else of {scheme}://{evidence.url.host}"
+        )
     facts = [("fetched", moment(state.fetched)), ("read again", moment(state.expires))]
     if state.changes:
         facts.append(("changed", plural(state.changes, "time")))

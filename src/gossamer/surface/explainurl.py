@@ -155,7 +155,7 @@ def origin(evidence: Evidence) -> Step:
     if row is None:
         other = evidence.other_scheme
         facts = (("known instead", other.url),) if other is not None else ()
-        words = "never let in: nothing that was fetched links to it, or a step above refused its links"
+        words = "never let in: no page that was fetched has a link to it that is followed, or a step above refused it"
         return Step("discovered", "note", words, facts)
     chain = _chain(evidence)
     hops = f", {plural(row.redirects, 'redirect')} after a page" if row.redirects else ""

@@ -286,7 +286,7 @@ class _Visit:
             payload=payload,
             framed=None if response.cut_by_type else body.framed,
             content_encoding=codings,
-            truncated="" if response.cut_by_type else response.truncated or body.truncated,
+            truncated="unspecified" if response.cut_by_type else response.truncated or body.truncated,
             cut_by_type=response.cut_by_type,
             address=self.request.address,
             reused=self.reused,
