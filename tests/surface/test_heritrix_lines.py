@@ -69,6 +69,7 @@ def test_a_seed_a_redirect_robots_and_a_long_path() -> None:
         ("[::1])/", "https://[::1]/"),
         ("localhost)/", "https://localhost/"),
         ("sitemap:com,example)/sitemap.xml", "https://example.com/sitemap.xml"),
+        ("robots:com,example)/robots.txt http", "http://example.com/robots.txt"),
         ("host:example.com", "-"),
         ("seed", "-"),
         ("", "-"),

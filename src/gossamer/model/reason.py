@@ -49,4 +49,3 @@ class Reason(StrEnum):
     # outcome
     SOFT_404 = "soft-404"
     GONE = "gone"
-    RULE_BLOCKED = "rule-blocked"

@@ -50,7 +50,6 @@ _REASONS: Final[dict[str, int]] = {
     Reason.SITE_HOSTS: -5003,
     Reason.PAGE_BUDGET: -5003,
     Reason.ADDRESS_FORBIDDEN: -5001,
-    Reason.RULE_BLOCKED: -5001,
     Reason.DNS_FAILED: -6,
     Reason.HOST_PARKED: -8,
     Reason.FETCH_FAILED: -8,
@@ -91,7 +90,7 @@ def format_heritrix(event: FetchEvent) -> str:
 
 def _via(via: str) -> str:
     """The URL of the page a URL was found on; "-" for seeds and for what the crawl asks of its own accord."""
-    key = via.removeprefix("sitemap:")
+    key = via.removeprefix("sitemap:").removeprefix("robots:")
     surt, _, scheme = key.partition(" ")
     labels, bracket, path = surt.partition(")")
     if not bracket:
