@@ -14,7 +14,7 @@ ARGS   ?=
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay lint format types layers bench lock clean
+.PHONY: help install crawl test packages replay lint format bench lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'

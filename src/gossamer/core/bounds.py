@@ -1,4 +1,4 @@
-"""What bounds the rate now, told from counts of one moment. DESIGN section 1, idea 2."""
+"""What bounds the rate now, told from counts of one moment."""
 
 from __future__ import annotations
 

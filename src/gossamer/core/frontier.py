@@ -324,16 +324,3 @@ class Frontier:
     def passed_by(self) -> float:
         """When hosts that memory had no room for are looked for; infinite when there are none."""
         return self._passed_by
-
-    def place_of(self, name: str) -> str:
-        """Where a host is, in words for `explain`."""
-        host = self.active.get(name)
-        if host is not None:
-            return f"holds a slot and {host.phase.value}"
-        if name in self._asleep:
-            return "asleep until it may be asked again"
-        if name in self._outside:
-            return f"waits outside lane {self._outside[name]}, which is full"
-        if name in self._promised:
-            return "waits for a slot, with a place in its lane"
-        return "waits for a slot"

@@ -12,11 +12,6 @@ _SEQ = struct.Struct(">Q")
 _LEVEL_SEQ = struct.Struct(">BQ")
 
 
-def queue_prefix(host: str) -> bytes:
-    """Start of all queue keys of a host."""
-    return host.encode() + b"\x00"
-
-
 def queue_key(host: str, level: int, sequence: int) -> bytes:
     """Key of one queue entry: host, level, sequence."""
     return host.encode() + b"\x00" + _LEVEL_SEQ.pack(level, sequence)

@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 
 
 class Cf(StrEnum):
-    """Column families. DESIGN section 3; `payload` and `lane` are explained in docs/decisions."""
+    """Column families; docs/decisions/state.md explains the less obvious ones."""
 
     URL = "url"  # URL key -> UrlRow
     QUEUE = "queue"  # host NUL level(1) sequence(8) -> Entry
@@ -95,7 +95,7 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):
-    """The first fields of a UrlRow, which are all that a URL just admitted has; decodes as one, and is cheaper to make."""
+    """The first fields of a UrlRow, all that a URL just admitted has; decodes as one, and is cheaper to make."""
 
     url: str
     host: str
@@ -161,14 +161,12 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     seconds: float = 0.0  # summed response time
     refused: dict[str, int] = {}
     sitemaps: int = 0  # sitemaps admitted
-    tls_lenient: bool = False
     not_found: tuple[int, int, int] | None = None  # (content hash, simhash or 0, text chars) of its not-found page
     not_found_state: str = ""  # "", "asked", "known", "honest" (a real 404)
     last_fetch: float = 0.0
     last_status: int = 0
     tls_error: str = ""
     reached: bool = False  # some response has come from it
-    robots_changes: int = 0
     tired_shapes: list[str] = []  # URL shapes that have stopped bringing new content; bounded
 
 

@@ -16,7 +16,7 @@ Mark = Literal["ok", "no", "note", "wait"]
 
 
 class BoundName(StrEnum):
-    """What holds the rate where it is (DESIGN section 1, idea 2)."""
+    """What holds the rate where it is."""
 
     STARTING = "starting"
     HOSTS = "host-diversity"

@@ -13,7 +13,8 @@ class Digester(Protocol):
     async def digest(self, job: Job) -> Digest:
         """Archive and parse one response. A worker that dies or hangs yields a Digest with `error` set whose
         record was written by another worker without parsing; the call itself does not raise for content.
-        Raises DiskFullError when the archive has no room."""
+        Raises DiskFullError when the archive has no room.
+        """
         ...
 
     def load(self) -> int:

@@ -71,7 +71,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
     "limits": (
         _same("pages", Whole(1, _MANY, none=True), "pages fetched, over all runs"),
         _same("depth", Whole(0, 1000), "links from a seed"),
-        _seconds("duration", 1.0, 100 * _YEAR_S, "crawling time, over all runs", none=True),
+        _seconds("duration", 1.0, 100 * _YEAR_S, "crawling time of one run", none=True),
         _same("bytes", Size(1, _MANY, none=True), "received, from all hosts"),
         _same("site_pages", Whole(1, _MANY), 'fetches of one site in 30 days (scope "any")'),
     ),

@@ -22,7 +22,6 @@ from gossamer.model.limits import DIGEST_EXTRA_MAX, DIGEST_EXTRA_MAX_CHARS
 SCOPE_GROUP: Final = "gossamer.scope"
 LINKS_GROUP: Final = "gossamer.links"
 DIGEST_GROUP: Final = "gossamer.digest"
-SINKS_GROUP: Final = "gossamer.sinks"
 ERRORS_MAX: Final = 16  # recorded for one page; a hook asked per link would otherwise fill the row
 ERROR_MAX_CHARS: Final = 300
 

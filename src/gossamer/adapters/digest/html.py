@@ -24,9 +24,6 @@ METAS_MAX: Final = 200
 CLASS_MAX_CHARS: Final = 300
 NOSCRIPT_PARENTS_MAX: Final = 64  # how far up a meta or base looks for a noscript element
 
-Attributes = dict[str, str | None]
-
-
 Link = tuple[str, bool]  # href as written, whether its rel says nofollow
 
 
