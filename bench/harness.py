@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import signal
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.reference_web import Maker, PageServer, host_address, host_name
+from bench.reference_web import Maker, PageServer, host_address, host_name, store_host
 from tests.support.crawl import Crawl
 from tests.support.nginx import Nginx, free_port, nginx_path
 
@@ -28,6 +29,9 @@ SERVER = """
     location / {{
         proxy_pass http://pages; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
     }}
+"""
+STORED = """
+    root {site}/$host; gzip_static always; rewrite ^/$ /index.html last;
 """
 HTTP = """
     upstream pages {{ server unix:{socket}; keepalive 64; }}
@@ -79,6 +83,32 @@ def reference_web(hosts: int, pages_per_host: int, links: int, *, small: bool = 
             server.stop()
             pages.shutdown()
             pages.server_close()
+
+
+@contextmanager
+def stored_web(hosts: int, pages_per_host: int, links: int) -> Iterator[tuple[Path, int]]:
+    """The same web with every page made and compressed beforehand, so that serving costs next to nothing.
+
+    On a machine of two cores, whatever makes pages while the crawl runs slows the crawl's own cores down.
+    """
+    if nginx_path() is None:
+        raise SystemExit("bench: nginx is not installed (Debian: apt-get install nginx-light)")
+    with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # nginx's workers run as another user
+        port = free_port()
+        with multiprocessing.get_context("spawn").Pool() as makers:
+            jobs = [(str(folder / "site"), n, hosts, pages_per_host, links, port) for n in range(hosts)]
+            makers.map(store_host, jobs, chunksize=1)
+        server = Nginx(folder / "nginx", http="open_file_cache max=20000;")
+        server.names = {host_name(n): host_address(n) for n in range(hosts)}
+        server.add("_", address="0.0.0.0", port=port, extra=STORED.format(site=folder / "site"))
+        server.start()
+        (folder / "seeds").write_text("".join(f"http://{host_name(n)}:{port}/\n" for n in range(hosts)))
+        try:
+            yield folder, port
+        finally:
+            server.stop()
 
 
 def bench_crawl(folder: Path, name: str, options: dict[str, dict[str, Any]], *flags: str) -> Crawl:

@@ -1,6 +1,6 @@
 """CPU of the whole process tree for each page of 85-100 KB with 150 links: `python -m bench.page_cost [--pages N]`.
 
-The web is `reference_web`; the crawl runs without delays, so that only work is measured. User and system time of the
+The web is `stored_web`; the crawl runs without delays, so that only work is measured. User and system time of the
 main process and of every worker count, from the kernel's accounting; starting and stopping the program is measured by a
 crawl of few pages and shown apart. Exit code 1 when the cost is above the budget.
 """
@@ -13,8 +13,8 @@ import statistics
 import sys
 from pathlib import Path
 
-from bench.harness import Watched, bench_crawl, calibration_ms, machine, reference_web, table, watch
-from bench.reference_web import LINKS, PAGES_PER_HOST, Maker, host_name
+from bench.harness import Watched, bench_crawl, calibration_ms, machine, stored_web, table, watch
+from bench.reference_web import LINKS, Maker, host_name
 from tests.support.politeness import read_log
 
 BUDGET_MS = 2.5
@@ -25,12 +25,13 @@ def main() -> int:
     """Measure, print, judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=10_000)
-    parser.add_argument("--hosts", type=int, default=500)
+    parser.add_argument("--hosts", type=int, default=60)
+    parser.add_argument("--pages-per-host", type=int, default=200)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--budget-ms", type=float, default=BUDGET_MS)
     options = parser.parse_args()
     before_ms = calibration_ms()
-    with reference_web(options.hosts, PAGES_PER_HOST, LINKS) as (folder, _):
+    with stored_web(options.hosts, options.pages_per_host, LINKS) as (folder, _):
         few, _ = measure(folder, "few", FEW, options.workers)
         many, fetched = measure(folder, "many", options.pages, options.workers)
     cost_ms = many.cpu_s / fetched * 1000

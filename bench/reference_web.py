@@ -9,6 +9,7 @@ Pages have the proportions of the 463 pages of that size among the manuals that 
 
 from __future__ import annotations
 
+import gzip
 import random
 import socketserver
 import zlib
@@ -149,3 +150,18 @@ class PageServer(socketserver.ThreadingUnixStreamServer):
     def body(self, host: str, path: str) -> bytes:
         """The bytes of a page."""
         return self._maker.page(host, path).replace(b"{PORT}", self._port)
+
+
+def store_host(job: tuple[str, int, int, int, int, int]) -> None:
+    """Write all pages of one host, compressed as nginx does it: (folder, host's number, hosts, pages, links, port)."""
+    folder, number, hosts, pages, links, port = job
+    host = host_name(number)
+    maker = Maker(hosts, pages, links)
+    root = Path(folder) / host
+    paths = {maker.path(page): maker.path(page) for page in range(pages)} | {"/index.html": "/"}
+    for place, path in paths.items():
+        file = root / f"{place[1:]}.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        body = maker.page(host, path).replace(b"{PORT}", str(port).encode())
+        file.write_bytes(gzip.compress(body, 5))
+    (root / "robots.txt.gz").write_bytes(gzip.compress(b"User-agent: *\nAllow: /\n"))

@@ -33,7 +33,7 @@ def test_plain_paths(text: str) -> None:
         assert found == parse(text, base)
 
 
-_PARTS = st.sampled_from(["/", "a", "..", ".", "//", "\n", "\t", "http:", "https://", "example.com", "?q", "\\", ":", "x"])
+_PARTS = st.sampled_from("/ a .. . // \n \t http: https:// example.com ?q \\ : x".split(" "))
 _TEXTS = st.lists(_PARTS, min_size=1, max_size=6).map("".join)
 _FOLDERS = st.sampled_from(["http://example.com/", "http://example.com/a/x", "https://example.com/a/", "http://a/?q"])
 
