@@ -44,21 +44,25 @@ def links(
     digest: Digest, turn: Turn, depth: int, known: tuple[AbstractSet[str], AbstractSet[str]], *, duplicate: bool
 ) -> list[Candidate]:
     """Candidates for the links of a page that are not surely known already."""
-    young, old = known
-    return [
-        Candidate(
-            url=wire,
-            key=key,
-            host=group.host,
-            site=group.site,
-            level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate),
-            depth=depth + 1,
-            via=turn.key,
-        )
-        for group in digest.links
-        for wire, key in group.links
-        if key not in young and key not in old
-    ]
+    found: list[Candidate] = []
+    for group in digest.links:
+        wires = {key: wire for wire, key in group.links}
+        fresh = wires.keys() - known[0] - known[1]  # in C: nearly all links of nearly all pages are known
+        if fresh:
+            found += [
+                Candidate(
+                    url=wire,
+                    key=key,
+                    host=group.host,
+                    site=group.site,
+                    level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate),
+                    depth=depth + 1,
+                    via=turn.key,
+                )
+                for key, wire in wires.items()
+                if key in fresh
+            ]
+    return found
 
 
 def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, row: HostRow) -> list[Candidate]:
