@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -13,6 +14,7 @@ from gossamer.model.page import Kind
 from gossamer.model.view import Snapshot
 from gossamer.node import Node
 from gossamer.surface.page import Page
+from gossamer.surface.statusfile import StatusFile
 
 __all__ = ["Crawl", "Page"]
 
@@ -32,6 +34,8 @@ class Crawl:
         self._pages: asyncio.Queue[Page | None] = asyncio.Queue()
         self._node = Node(config, self._deliver)
         self._run: asyncio.Task[None] | None = None
+        self._status = StatusFile(Path(config.directory) / "log")
+        self._left = False
 
     async def __aenter__(self) -> Self:
         """Open the crawl's directory and start. Raises GossamerError."""
@@ -48,13 +52,15 @@ class Crawl:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Finish what is in flight, save, close. Raises what ended the crawl badly."""
-        self._node.stop("the context was left")
+        if not self._node.ending:
+            self.stop("its program has left it")
         self._node.dispatch.hold(held=False)
         try:
             if self._run is not None:
                 await self._run
         finally:
             await self._node.close()
+        self._status.show(self._node.snapshot("interrupted" if self._left else "finished"))
 
     async def __aiter__(self) -> AsyncIterator[Page]:
         """Committed pages; robots.txt files and sitemaps are left out."""
@@ -68,9 +74,10 @@ class Crawl:
         """The state of the crawl at this moment."""
         return self._node.snapshot()
 
-    def stop(self) -> None:
-        """End the crawl in good order; iteration ends when what is in flight is committed."""
-        self._node.stop("stopped by the program")
+    def stop(self, why: str = "stopped by its program") -> None:
+        """End the crawl in good order; iteration ends when what is in flight is committed. `why` is for a person."""
+        self._left = True
+        self._node.stop(why)
 
     def _deliver(self, committed: Committed) -> None:
         if committed.turn.kind is Kind.PAGE:
@@ -79,13 +86,6 @@ class Crawl:
 
     async def _crawl(self) -> None:
         try:
-            await self._node.run(_NoView())
+            await self._node.run(self._status)
         finally:
             self._pages.put_nowait(None)
-
-
-class _NoView:
-    """Nobody looks."""
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Show nothing."""

@@ -262,6 +262,9 @@ class Node:
             self.dispatch.abort()
         await self._unless_aborted(self._finish())
         await self.dispatch.drain()
+        self.monitor.sample()
+        if self._failure is None:
+            self.partition.context.apply(Changes(self._store))  # the time since the last commit
 
     async def _finish(self) -> None:
         """Fetch, digest and commit what is in flight."""
@@ -313,8 +316,9 @@ class Node:
         bump(self.partition.context.counters.totals.errors, name)
 
     def seed_failures(self) -> dict[str, str]:
-        """Seeds of which nothing was fetched, and why."""
-        return seed_failures(self._store, self.config.seeds, self.seeds_refused)
+        """Seeds of which no page came, and why; those that had no turn yet only when none came of any."""
+        nothing = not self.partition.context.counters.totals.pages
+        return seed_failures(self._store, self.config.seeds, self.seeds_refused, waiting=nothing)
 
     def _emit(self, events: list[FetchEvent]) -> None:
         for event in events:

@@ -84,6 +84,28 @@ def test_seed_that_refuses_connections(nginx: Nginx, tmp_path: Path, make_crawl:
     assert "dead.example" in result.words
 
 
+def test_seeds_that_bring_no_page_are_named_beside_those_that_do(
+    nginx: Nginx, tmp_path: Path, make_crawl: MakeCrawl
+) -> None:
+    port = free_port()
+    robots = "User-agent: *\nDisallow: /private"
+    nginx.add(NAME, address="127.73.0.1", port=port, root=write_site(tmp_path / "site", chain(2), robots))
+    nginx.start()
+    good, missing, private = (f"http://{NAME}:{port}/{name}" for name in ("index.html", "missing", "private"))
+    crawl = make_crawl(good, missing, private)
+    result = crawl.run()
+    assert result.code == 0, result.words
+    told = [line for line in result.err.splitlines() if line.startswith("gossamer: seed ")]
+    assert sorted(told) == [
+        f"gossamer: seed {missing}: it answered with status 404",
+        f"gossamer: seed {private}: robots-disallowed: robots.txt line 2: Disallow: /private",
+    ]
+    status = crawl.ask("status")
+    assert f"seed {missing}: it answered with status 404" in status.out
+    assert "in 0 s" not in status.out  # the time of a short crawl is counted to its end
+    assert float(json.loads(crawl.ask("status", "--json").out)["elapsed_s"]) > 0.2
+
+
 def test_seed_that_does_not_resolve(nginx: Nginx, make_crawl: MakeCrawl) -> None:
     nginx.folder.mkdir(parents=True)
     nginx.hosts_file.write_text("127.73.0.2 other.example\n")

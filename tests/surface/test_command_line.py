@@ -165,6 +165,16 @@ def test_unreachable_seeds_are_reported(engine: FakeEngine, capsys: pytest.Captu
     assert "nothing was fetched" in told
 
 
+def test_seeds_that_brought_nothing_are_reported_although_others_did(
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine.shown = (Snapshot(state="finished", pages=3, seed_failures={"https://dead.example/": "dns-failed: x"}),)
+    assert cli.run(["crawl", "https://dead.example/", "https://example.com/"], engine) == 0
+    told = capsys.readouterr().err
+    assert "seed https://dead.example/: dns-failed: x" in told
+    assert "nothing was fetched" not in told
+
+
 def test_plain_progress_and_summary(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
     engine.shown = (
         snapshot(),

@@ -18,6 +18,7 @@ from gossamer.core.admission import Candidate
 from gossamer.core.buckets import Buckets
 from gossamer.core.changes import Changes
 from gossamer.core.context import ASKED, Context
+from gossamer.core.counters import bump
 from gossamer.core.dispatch import Dispatch, drop_place, park
 from gossamer.core.keys import segment_key
 from gossamer.core.logline import log_line, with_digest
@@ -247,9 +248,7 @@ class Partition:
                 changes.put(Cf.META, segment_key(segment), b"")
             committed[segment] = max(committed.get(segment, 0), digest.committed_end)
             self.context.counters.totals.records += 1
-        if digest.error:
-            name = digest.error.partition(":")[0]
-            self.context.counters.totals.errors[name] = self.context.counters.totals.errors.get(name, 0) + 1
+        self._count_errors(digest)
         self.context.ledger.put(changes, host.row)
         self.context.apply(changes)
         self._maybe_probe(host, turn, row)
@@ -259,6 +258,13 @@ class Partition:
         event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
         event = with_digest(event, pending.job, digest, admitted, refused)
         return Committed(event, turn, outcome, digest, self._release(digest.id))
+
+    def _count_errors(self, digest: Digest) -> None:
+        errors = self.context.counters.totals.errors
+        if digest.error:
+            bump(errors, digest.error.partition(":")[0])
+        for error in digest.hook_errors:
+            bump(errors, f"hook:{error.partition(':')[0]}")
 
     def _settled(
         self, changes: Changes, host: ActiveHost, pending: Pending, digest: Digest, row: UrlRow, now: float

@@ -125,7 +125,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     warnings: int = 0
     notices: tuple[Notice, ...] = ()  # the last few, newest last
     recent: tuple[Recent, ...] = ()  # the last few, newest last
-    seed_failures: dict[str, str] = {}  # seed URL -> why nothing of it was fetched
+    seed_failures: dict[str, str] = {}  # seed URL -> why no page came of it
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):

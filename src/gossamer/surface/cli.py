@@ -123,9 +123,9 @@ def crawl(
     if last is not None:
         typer.echo("\n".join(summary_lines(last)))
         typer.echo(f"\nnext       gossamer report --dir {escape(str(directory))}")
-    if code == EXIT_NOTHING_FETCHED:
-        for line in seed_failure_lines(last) if last is not None else ():
+        for line in seed_failure_lines(last):
             _say(line)
+    if code == EXIT_NOTHING_FETCHED:
         _say("nothing was fetched")
     raise typer.Exit(code)
 

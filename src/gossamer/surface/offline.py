@@ -23,6 +23,7 @@ from gossamer.policy.traps import static_trap
 from gossamer.ports.store import Store
 from gossamer.surface.explainview import moment
 from gossamer.surface.machine import disk_free_bytes
+from gossamer.surface.seedstate import no_page
 from gossamer.surface.statusfile import read_status
 from gossamer.surface.storescan import decoded, host_row, pairs
 
@@ -112,7 +113,7 @@ def _budgets(config: Config, totals: Totals, before: Snapshot) -> tuple[Budget, 
 
 
 def seed_failures(store: Store, config: Config, scope: ScopeRules) -> dict[str, str]:
-    """Seeds of which nothing was fetched although it was tried or refused, and why; at most SEED_FAILURES_MAX."""
+    """Seeds of which no page came although it was tried or refused, and why; at most SEED_FAILURES_MAX."""
     failures: dict[str, str] = {}
     seeds = iter(config.seeds)
     while part := list(islice(seeds, SEEDS_AT_ONCE)):
@@ -139,7 +140,7 @@ def _refused_seed(config: Config, scope: ScopeRules, url: Url) -> str:
 
 def _failed_seed(store: Store, row: UrlRow) -> str:
     if row.visits or row.state is State.FETCHED:
-        return ""
+        return no_page(row)
     if row.state in (State.REFUSED, State.FAILED):
         return f"{row.reason}: {row.detail}" if row.detail else row.reason
     host = host_row(store, row.host)

@@ -123,7 +123,7 @@ def summary_lines(snapshot: Snapshot) -> list[str]:
 
 
 def seed_failure_lines(snapshot: Snapshot) -> list[str]:
-    """One line for each seed of which nothing was fetched."""
+    """One line for each seed of which no page came."""
     shown = list(snapshot.seed_failures.items())
     lines = [f"seed {escape(seed)}: {escape(why)}" for seed, why in shown[:SEED_FAILURES_SHOWN_MAX]]
     if len(shown) > SEED_FAILURES_SHOWN_MAX:

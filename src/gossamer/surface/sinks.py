@@ -30,5 +30,5 @@ class Sinks:
         for name, sink in self._sinks:
             try:
                 sink(page)
-            except Exception:  # noqa: BLE001 - somebody else's code; counted and shown in the report
+            except (Exception, SystemExit):  # noqa: BLE001 - somebody else's code; counted and shown in the report
                 self._count_error(f"sink:{name}")

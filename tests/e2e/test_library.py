@@ -1,0 +1,116 @@
+"""A crawl inside a program: what it is shown of pages, leaving early, and hooks of installed distributions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gossamer
+from gossamer.surface import settings
+from tests.e2e.conftest import MakeCrawl, chain, write_site
+from tests.support.crawl import QUICK, Crawl, merged, toml
+from tests.support.nginx import Nginx, free_port
+
+NAME = "library.example"
+HOOKS = """
+def scope(url, via, depth):
+    return False if url.endswith("page3.html") else None
+
+def links(page, links):
+    raise RuntimeError("no links for me")
+
+def more(page):
+    if page.url.endswith("page1.html"):
+        raise KeyError("no value for me")
+    return {"words": str(len(page.text.split()))}
+
+def sink(page):
+    with open(LOG, "a") as log:
+        print(page.url, file=log)
+    if page.url.endswith("page2.html"):
+        raise SystemExit(9)
+"""
+
+
+@pytest.fixture
+def configured(nginx: Nginx, tmp_path: Path, make_crawl: MakeCrawl) -> tuple[gossamer.Config, Crawl]:
+    """The configuration of a crawl of eleven pages, and the same crawl for the command line."""
+    port = free_port()
+    nginx.add(NAME, address="127.73.4.1", port=port, root=write_site(tmp_path / "site", chain(10)))
+    nginx.start()
+    crawl = make_crawl(f"http://{NAME}:{port}/index.html")
+    crawl.folder.mkdir(parents=True)
+    path = crawl.folder / "library.toml"
+    path.write_text(f"seeds = {json.dumps(list(crawl.seeds))}\n" + toml(merged(QUICK, crawl.options)))
+    return settings.load(path, directory=str(crawl.directory)), crawl
+
+
+async def visit(config: gossamer.Config, see: Callable[[gossamer.Page], bool]) -> None:
+    async with gossamer.Crawl(config) as crawl:
+        async for page in crawl:
+            if not see(page):
+                break
+
+
+def test_every_page_is_shown_whole(configured: tuple[gossamer.Config, Crawl]) -> None:
+    config, crawl = configured
+    pages: dict[str, gossamer.Page] = {}
+    asyncio.run(visit(config, lambda page: pages.setdefault(page.url, page) is page))
+    assert len(pages) == 11
+    page = pages[crawl.seeds[0].replace("index", "page7")]
+    assert (page.status, page.verdict, page.title) == (200, "new", "page7.html")
+    assert dict(page.headers)["content-type"].startswith("text/html")
+    assert b"matter259" in page.body
+    assert len(page.raw) == page.event.payload_bytes > 0
+    assert page.text.startswith("Page 7 is about matter259")
+    assert len(pages[crawl.seeds[0]].links) == 10
+    assert crawl.ask("status").out.startswith("finished: nothing is left to fetch")
+    assert [path.name for path in crawl.archive.iterdir() if path.name.endswith(".open")] == []
+    assert crawl.ask("verify").code == 0
+
+
+def test_leaving_early_keeps_everything_and_the_command_line_goes_on(configured: tuple[gossamer.Config, Crawl]) -> None:
+    config, crawl = configured
+    seen: list[str] = []
+
+    def three(page: gossamer.Page) -> bool:
+        seen.append(page.url)
+        return len(seen) < 3
+
+    asyncio.run(visit(config, three))
+    assert len(seen) == 3
+    assert crawl.ask("status").out.startswith("interrupted: its program has left it")
+    assert crawl.run().code == 0
+    fetched = [event["url"] for event in crawl.events() if event["kind"] == "page"]
+    assert len(fetched) == len(set(fetched)) == 11
+    assert crawl.ask("verify").code == 0
+
+
+def test_hooks_take_part_and_one_that_raises_costs_a_recorded_error(
+    configured: tuple[gossamer.Config, Crawl], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, crawl = configured
+    site, log = tmp_path / "site-packages", tmp_path / "sink"
+    info = site / "library_hooks-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "library_hooks.py").write_text(f"LOG = {str(log)!r}\n{HOOKS}")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: library_hooks\nVersion: 1.0\n")
+    points = {"scope": "scope", "links": "links", "digest": "more", "sinks": "sink"}
+    (info / "entry_points.txt").write_text(
+        "".join(f"[gossamer.{group}]\nmine = library_hooks:{name}\n" for group, name in points.items())
+    )
+    monkeypatch.syspath_prepend(str(site))
+    pages: dict[str, gossamer.Page] = {}
+    asyncio.run(visit(config, lambda page: pages.setdefault(page.url.rpartition("/")[2], page) is page))
+    assert set(pages) == {"index.html", *(f"page{n}.html" for n in range(10) if n != 3)}
+    assert len(log.read_text().split()) >= len(pages)
+    assert int(pages["page7.html"].extra["words"]) > 30
+    assert pages["page1.html"].extra == {}
+    assert "mine: KeyError" in pages["page1.html"].event.error
+    assert "mine: RuntimeError" in pages["index.html"].event.error
+    errors = json.loads(crawl.ask("report", "--format", "json").out)["errors"]
+    assert errors == {"hook:mine": 2, "sink:mine": 1}
