@@ -14,9 +14,13 @@ from resiliparse.parse.lang import detect_fast
 from gossamer.model.limits import TEXT_MAX_CHARS, TITLE_MAX_CHARS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from gossamer.adapters.digest.html import Scan
+
+    Place = tuple[LexborNode, LexborNode | None, LexborNode | None]  # a node, its parent, its next sibling
 
 MAIN_MIN_CHARS: Final = 200  # a main element with less text is somebody's mistake
 MAIN_MIN_SHARE: Final = 0.25  # ... and so is one with less of the body's text than this
@@ -37,41 +41,95 @@ def title_of(found: Scan) -> str:
 
 
 def main_text(tree: LexborHTMLParser, found: Scan) -> str:
-    """The text of the main content, at most TEXT_MAX_CHARS. Moves boilerplate out of the tree.
+    """The text of the main content, at most TEXT_MAX_CHARS. Takes boilerplate out of the tree.
 
-    Never empty when the body has text: a page that seems all boilerplate is taken whole. Nodes are moved to an element
-    outside the tree instead of destroyed, because other handles may point into them.
+    Never empty when the body has text: a page that seems all boilerplate is taken whole. Nodes are unlinked, not
+    destroyed, because other handles may point into them.
     """
     body = tree.body
     if body is None:
         return ""
-    aside = tree.create_node("div")
     for node in found.boilerplate:
-        aside.insert_child(node, move=True)
+        node.decompose(recursive=False)
+    text = _without_suspects(body, found)
+    return (_by_share(body, found) if text is None else text)[:TEXT_MAX_CHARS]
+
+
+def _without_suspects(body: LexborNode, found: Scan) -> str | None:
+    """The main text where no suspect holds too much, which is nearly everywhere; else None, and the tree as it was.
+
+    Same result as `_by_share`, but reads every part of the page once: the length of the whole is the sum of its parts',
+    each with the separator that joins it to the next.
+    """
+    taken: list[Place] = []
+    largest = total = 0
+    here = body.mem_id
+    for node in found.suspects:
+        size = len(_text(node))
+        if size and _is_inside(node, here):
+            taken.append(_take(node))
+            total += size + 1
+            largest = max(largest, size)
+    for candidate in _central(found, here):
+        text = _text(candidate)
+        if len(text) < MAIN_MIN_CHARS:
+            continue
+        place = _take(candidate)
+        rest = len(_text(body))
+        size = total + len(text) + (rest and rest + 1)
+        if len(text) >= MAIN_MIN_SHARE * size and largest <= int(SUSPECT_MAX_SHARE * size):
+            return text
+        _put_back(place)
+    text = _text(body)
+    size = total + len(text) if text else max(total - 1, 0)
+    if largest <= int(SUSPECT_MAX_SHARE * size) and len(text) >= KEPT_MIN_SHARE * size:
+        return text
+    for place in reversed(taken):
+        _put_back(place)
+    return None
+
+
+def _by_share(body: LexborNode, found: Scan) -> str:
+    """The main text where each suspect is judged by its share of the whole."""
     whole = _text(body)
     size = len(whole)
-    if size == 0:
-        return ""
     limit = int(SUSPECT_MAX_SHARE * size)
     for node in found.suspects:
         if len(_text(node)) <= limit:
-            aside.insert_child(node, move=True)
-    text = _central_text(found, aside.mem_id, size) or _text(body)
-    return (text if len(text) >= KEPT_MIN_SHARE * size else whole)[:TEXT_MAX_CHARS]
+            node.decompose(recursive=False)
+    for candidate in _central(found, body.mem_id):
+        text = _text(candidate)
+        if len(text) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
+            return text
+    text = _text(body)
+    return text if len(text) >= KEPT_MIN_SHARE * size else whole
+
+
+def _central(found: Scan, body_id: int) -> Iterator[LexborNode]:
+    """The elements that are marked as the content: of each kind, if there is exactly one and it is still there."""
+    for candidates in (found.mains, found.articles):
+        if len(candidates) == 1 and _is_inside(candidates[0], body_id):
+            yield candidates[0]
 
 
 def _text(node: LexborNode) -> str:
     return node.text(deep=True, separator=" ", skip_empty=True)
 
 
-def _central_text(found: Scan, aside_id: int, size: int) -> str:
-    """The text of the element that is marked as the content, if there is exactly one and it holds enough."""
-    for candidates in (found.mains, found.articles):
-        if len(candidates) == 1 and not _is_inside(candidates[0], aside_id):
-            text = _text(candidates[0])
-            if len(text) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
-                return text
-    return ""
+def _take(node: LexborNode) -> Place:
+    """Unlink a node from the tree. Returns where it was."""
+    parent, following = node.parent, node.next
+    node.decompose(recursive=False)
+    return node, parent, following
+
+
+def _put_back(place: Place) -> None:
+    """Undo the last `_take` that has not been undone."""
+    node, parent, following = place
+    if following is not None:
+        following.insert_before(node, move=True)
+    elif parent is not None:
+        parent.insert_child(node, move=True)
 
 
 def _is_inside(node: LexborNode, ancestor_id: int) -> bool:
