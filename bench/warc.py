@@ -88,7 +88,7 @@ def by_warcio(page: Job) -> int:
 
 
 def ours(page: Job) -> int:
-    return sum(len(members.pack(record.data, record.coded_from)) for record in records.page(page, METADATA))
+    return sum(len(members.pack(record.start, record.coded, record.end)) for record in records.page(page, METADATA))
 
 
 def measure(name: str, write: Callable[[Job], int], pages: list[Job]) -> None:

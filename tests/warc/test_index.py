@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.adapters.warc import cdxj
 from gossamer.adapters.warc.parse import sha1
-from gossamer.adapters.warc.surt import surt
+from gossamer.adapters.warc.surt import general, surt
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Original, Pointer
 from tests.support.warc import DATE, archive, by_warcio, make_job, make_writer
@@ -78,6 +78,16 @@ KEYS = [
 
 def test_no_key_is_lost() -> None:
     assert len(KEYS) == 52
+
+
+@given(
+    st.sampled_from(["http", "https"]),
+    st.text("wa1.:8043-", max_size=12),
+    st.lists(st.text("aB./_~,", max_size=4), max_size=6).map("/".join),
+)
+def test_the_short_way_to_a_key_leads_to_the_same(scheme: str, authority: str, path: str) -> None:
+    url = f"{scheme}://{authority}/{path}"
+    assert surt(url) == general(url)
 
 
 @pytest.mark.parametrize(("url", "key"), KEYS)

@@ -8,6 +8,7 @@ has no line: pywb would answer with the bare 304 it finds there, where without t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -22,19 +23,20 @@ from gossamer.model.page import Pointer
 
 SUFFIX = ".cdxj"
 DRAFT = SUFFIX + ".new"
-_MIME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789/+-._!#$&^")
+_MIME = re.compile(r"[a-z0-9/+._!#$&^-]+")
+_NO_DIGITS = re.compile(r"[^0-9]+")
 _MIME_MAX_CHARS = 127
 
 
 def media_type(value: str) -> str:
     """The bare, lower-case media type of a Content-Type value; "unk" when there is none to speak of."""
     text = value.partition(";")[0].strip().lower()[:_MIME_MAX_CHARS]
-    return text if text and _MIME_CHARS.issuperset(text) else "unk"
+    return text if _MIME.fullmatch(text) else "unk"
 
 
 def line(pointer: Pointer, *, uri: str, warc_date: str, mime: str, status: int, digest: str) -> bytes:
     """One index line, with its newline. `warc_date` as the record has it; `digest` with or without its label."""
-    timestamp = "".join(char for char in warc_date[:19] if char.isdigit())
+    timestamp = _NO_DIGITS.sub("", warc_date[:19])
     entry = {
         "url": uri,
         "mime": mime,

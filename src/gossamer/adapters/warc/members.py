@@ -20,6 +20,8 @@ _LEVEL = 1  # docs/decisions/warc-writer.md has the figures
 _GZIP_HEADER = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # no name, no date, no system
 _STORED_BLOCK_BYTES = 0xFFFF
 _STORED_MIN_BYTES = KIB
+_STORED = struct.Struct("<BHH")  # is it the last block; its length in bytes; the same, inverted
+_TRAILER = struct.Struct("<II")  # CRC-32 of the record; its length in bytes
 _FIRST_READ_BYTES = 16 * KIB  # most members are smaller: read little ahead of them
 _READ_BYTES = 256 * KIB
 
@@ -32,24 +34,25 @@ class Member(NamedTuple):
     data: bytes
 
 
-def pack(record: bytes, coded_from: int | None = None) -> bytes:
-    """`record` as one gzip member (RFC 1952). From `coded_from` on, its bytes are compressed already: they are stored
-    (RFC 1951, section 3.2.4), which takes a fifth of the time and no more room.
+def pack(start: bytes, coded: bytes = b"", end: bytes = b"") -> bytes:
+    """The record `start + coded + end` as one gzip member (RFC 1952). `coded` is compressed already: its bytes are
+    stored (RFC 1951, section 3.2.4), which takes a fifth of the time and no more room.
     """
-    if coded_from is None or len(record) - coded_from < _STORED_MIN_BYTES:
-        return igzip_lib.compress(record, _LEVEL, igzip_lib.COMP_GZIP)
+    if len(coded) < _STORED_MIN_BYTES:
+        return igzip_lib.compress(start + coded + end, _LEVEL, igzip_lib.COMP_GZIP)
     compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
     parts: list[bytes | memoryview] = [
         _GZIP_HEADER,
-        compressor.compress(record[:coded_from]),
+        compressor.compress(start),
         compressor.flush(isal_zlib.Z_FULL_FLUSH),  # ends on a byte
     ]
-    view = memoryview(record)
-    for position in range(coded_from, len(record), _STORED_BLOCK_BYTES):
+    view = memoryview(coded)
+    for position in range(0, len(coded), _STORED_BLOCK_BYTES):
         piece = view[position : position + _STORED_BLOCK_BYTES]
-        is_last = position + len(piece) == len(record)
-        parts += [struct.pack("<BHH", is_last, len(piece), len(piece) ^ 0xFFFF), piece]
-    parts.append(struct.pack("<II", isal_zlib.crc32(record), len(record) & 0xFFFFFFFF))
+        parts += [_STORED.pack(0, len(piece), len(piece) ^ 0xFFFF), piece]
+    checksum = isal_zlib.crc32(end, isal_zlib.crc32(coded, isal_zlib.crc32(start)))
+    length = len(start) + len(coded) + len(end)
+    parts += [_STORED.pack(1, len(end), len(end) ^ 0xFFFF), end, _TRAILER.pack(checksum, length & 0xFFFFFFFF)]
     return b"".join(parts)
 
 

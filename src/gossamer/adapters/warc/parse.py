@@ -182,9 +182,12 @@ def _line(data: bytes, start: int) -> tuple[bytes, int]:
     return (data[start:end].rstrip(b"\r"), end + 1) if end >= 0 else (b"", 0)
 
 
-def sha1(data: bytes) -> str:
-    """The digest of `data` as WARC fields carry it: "sha1:" and 32 characters of base32."""
-    number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
+def sha1(data: bytes, more: bytes = b"") -> str:
+    """The digest of `data` and `more` as WARC fields carry it: "sha1:" and 32 characters of base32."""
+    state = hashlib.sha1(data, usedforsecurity=False)
+    if more:
+        state.update(more)
+    number = int.from_bytes(state.digest())
     return "sha1:" + "".join([_BASE32[number >> shift & 0x3FF] for shift in _SHIFTS])
 
 

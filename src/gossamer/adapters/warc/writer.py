@@ -86,7 +86,7 @@ class SegmentWriter:
         Not durable before `sync`. Raises DiskFullError or ArchiveError; then nothing of the page is in the segment.
         """
         built = records.page(job, metadata, noarchive=noarchive)
-        packed = [members.pack(record.data, record.coded_from) for record in built]
+        packed = [members.pack(record.start, record.coded, record.end) for record in built]
         if self._segment is not None and (self._end >= self._segment_bytes or len(self._lines) >= SEGMENT_CAPTURES_MAX):
             self._finish()
         segment = self._segment or self._create()
