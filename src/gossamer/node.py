@@ -288,7 +288,12 @@ class Node:
     def snapshot(self, state: str = "") -> Snapshot:
         """What a person is shown now."""
         return self.monitor.snapshot(
-            state or ("stopping" if self.ending else "crawling"), self.ending, self.dispatch, self.pool, self.segments
+            state or ("stopping" if self.ending else "crawling"),
+            self.ending,
+            dispatch=self.dispatch,
+            commit=self._commit,
+            pool=self.pool,
+            archive=self.segments,
         )
 
     # -- events ----------------------------------------------------------------------------------------------------

@@ -16,10 +16,13 @@ CASES = {
     "budget": ({"budget_reached": True}, BoundName.BUDGET, "the page budget is reached"),
     "digest": ({"digest_bound": True, "digest_pending": 64}, BoundName.DIGEST,
                "64 pages wait for 1 digest workers: CPU binds"),
-    "concurrency": ({"in_flight": 100}, BoundName.CONCURRENCY,
+    "disk": ({"digest_bound": True, "digest_pending": 64, "sync_s": 0.25}, BoundName.DISK,
+             "64 pages wait to be written, and a sync takes 0.25 s"),
+    "fetch": ({"in_flight": 100}, BoundName.FETCH,
                     "all 100 requests that may be in flight are (fetch.concurrency)"),
     "dns, queries": ({"resolving": 200}, BoundName.DNS, "200 hosts wait for their address"),
     "dns, hosts": ({"hosts_resolving": 5}, BoundName.DNS, "5 hosts wait for their address"),
+    "robots": ({"hosts_ruleless": 5}, BoundName.ROBOTS, "5 of 8 hosts wait for their robots.txt"),
     "idle, resting": ({"hosts_active": 0, "asleep": 7}, BoundName.IDLE,
                       "all 7 hosts with work rest until they may be asked again"),
     "idle": ({"hosts_active": 0, "queued": 4}, BoundName.IDLE, "4 URLs queued, no host active"),
@@ -41,13 +44,17 @@ def test_each_bound_has_its_sentence(case: str) -> None:
 
 
 def test_the_first_that_holds_is_told() -> None:
-    order = ("network", "stopping", "budget", "digest", "concurrency", "dns, queries")
+    order = ("network", "stopping", "budget", "digest", "fetch", "dns, queries")
     changes = [dict(CASES[case][0]) for case in order]
     for first in range(len(changes)):
         load = CALM
         for change in changes[first:]:
             load = msgspec.structs.replace(load, **{k: v for k, v in change.items() if not getattr(load, k)} | (
                 {"in_flight": 100} if first <= 4 else {}))  # fmt: skip
-        names = [BoundName.NETWORK, BoundName.STOPPING, BoundName.BUDGET, BoundName.DIGEST, BoundName.CONCURRENCY,
+        names = [BoundName.NETWORK, BoundName.STOPPING, BoundName.BUDGET, BoundName.DIGEST, BoundName.FETCH,
                  BoundName.DNS]  # fmt: skip
         assert judge_bound(load).name is names[first]
+
+
+def test_every_bound_is_told_by_something() -> None:
+    assert {name for _, name, _ in CASES.values()} == set(BoundName) - {BoundName.STARTING}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from gossamer.model.view import Bound, BoundName
+
+SLOW_SYNC_S: Final = 0.1  # a sync of the store that takes so long: twice the time commits are grouped for
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,10 +23,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     digest_bound: bool = False
     digest_pending: int = 0
     workers: int = 1
+    sync_s: float = 0.0  # average time that a sync of the store takes
     resolving: int = 0
     resolves_max: int = 1
     hosts_active: int = 0
     hosts_resolving: int = 0
+    hosts_ruleless: int = 0  # hosts whose robots.txt is still to come
     lanes: int = 0
     slots: int = 1
     waiting: bool = False
@@ -39,14 +45,18 @@ def judge_bound(load: Load) -> Bound:
         return Bound(BoundName.STOPPING, f"finishing {load.in_flight} requests and {load.digest_pending} pages")
     if load.budget_reached:
         return Bound(BoundName.BUDGET, "the page budget is reached")
+    if load.digest_bound and load.sync_s >= SLOW_SYNC_S:
+        return Bound(
+            BoundName.DISK, f"{load.digest_pending} pages wait to be written, and a sync takes {load.sync_s:.2f} s"
+        )
     if load.digest_bound:
         return Bound(BoundName.DIGEST, f"{load.digest_pending} pages wait for {load.workers} digest workers: CPU binds")
     if load.in_flight >= load.concurrency:
-        return Bound(
-            BoundName.CONCURRENCY, f"all {load.concurrency} requests that may be in flight are (fetch.concurrency)"
-        )
+        return Bound(BoundName.FETCH, f"all {load.concurrency} requests that may be in flight are (fetch.concurrency)")
     if load.resolving >= load.resolves_max or load.hosts_resolving > max(1, load.hosts_active // 2):
         return Bound(BoundName.DNS, f"{load.hosts_resolving + load.resolving} hosts wait for their address")
+    if load.hosts_ruleless > max(1, load.hosts_active // 2):
+        return Bound(BoundName.ROBOTS, f"{load.hosts_ruleless} of {load.hosts_active} hosts wait for their robots.txt")
     if not load.hosts_active:
         if load.asleep:
             return Bound(BoundName.IDLE, f"all {load.asleep} hosts with work rest until they may be asked again")

@@ -22,7 +22,6 @@ class BoundName(StrEnum):
     HOSTS = "host-diversity"
     SLOTS = "slots"
     LANES = "lanes"
-    CONCURRENCY = "concurrency"
     DNS = "dns"
     ROBOTS = "robots"
     FETCH = "fetch"

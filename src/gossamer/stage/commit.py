@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.event import FetchEvent
 from gossamer.model.limits import COMMIT_GROUP_S
 from gossamer.model.page import Digest, Job
 from gossamer.ports.clock import Clock
+
+SYNC_WEIGHT: Final = 0.2  # of the newest sync in the average
 
 Emit = Callable[[list[FetchEvent]], None]
 Deliver = Callable[[Committed], None]
@@ -30,6 +33,7 @@ class CommitStage:
         self._held: list[FetchEvent] = []
         self._wake = asyncio.Event()
         self._halted = False
+        self.sync_s = 0.0  # how long a sync takes, a moving average
 
     def commit(self, digest: Digest) -> list[Job]:
         """Write the commit of one page. Returns jobs that waited for it."""
@@ -61,8 +65,10 @@ class CommitStage:
     async def flush(self) -> None:
         """Sync now and let the held lines out."""
         events, self._held = self._held, []
+        begun = self._clock.now()
         try:
             await self._sync()
+            self.sync_s += SYNC_WEIGHT * (self._clock.now() - begun - self.sync_s)
         except BaseException:
             self._held = events + self._held
             raise

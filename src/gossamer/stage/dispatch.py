@@ -67,6 +67,12 @@ class DispatchStage:
         """Something changed: look again."""
         self._wake.set()
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether lag of the digests keeps requests below the configured concurrency at this moment."""
+        busy = self._partition.in_flight >= int(self._window) < self._concurrency
+        return busy and self._digest_load() >= DIGEST_PENDING_MAX // 2
+
     def hold(self, *, held: bool) -> None:
         """Make no new requests for as long as somebody cannot take more pages."""
         if self._held != held:

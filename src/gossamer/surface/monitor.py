@@ -17,6 +17,7 @@ from gossamer.model.limits import DIGEST_PENDING_MAX, LEVELS
 from gossamer.model.page import Kind
 from gossamer.model.view import Budget, Recent, Snapshot
 from gossamer.ports.clock import Clock
+from gossamer.stage.commit import CommitStage
 from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
 from gossamer.surface.machine import disk_free_bytes, resident_bytes
 
@@ -96,7 +97,14 @@ class Monitor:
         return ""
 
     def snapshot(
-        self, state: str, detail: str, dispatch: DispatchStage, pool: Digesting, archive: Archived
+        self,
+        state: str,
+        detail: str,
+        *,
+        dispatch: DispatchStage,
+        commit: CommitStage,
+        pool: Digesting,
+        archive: Archived,
     ) -> Snapshot:
         """Everything that is shown."""
         now = self._clock.now()
@@ -117,7 +125,7 @@ class Monitor:
             workers=pool.workers,
             worker_restarts=pool.restarts,
             dns_pending=dispatch.resolving,
-            bound=judge_bound(self._load(state, rate, dispatch, pool)),
+            bound=judge_bound(self._load(state, rate, dispatch, commit, pool)),
             budgets=self._budgets(now),
             eta_s=self._eta(rate, now),
             segments=archive.count,
@@ -164,7 +172,7 @@ class Monitor:
             errors=sum(totals.errors.values()),
         )
 
-    def _load(self, state: str, rate: float, dispatch: DispatchStage, pool: Digesting) -> Load:
+    def _load(self, state: str, rate: float, dispatch: DispatchStage, commit: CommitStage, pool: Digesting) -> Load:
         context = self._partition.context
         active = context.frontier.active.values()
         periods = [host.row.delay_s + host.row.response_s for host in active]
@@ -177,13 +185,18 @@ class Monitor:
             budget_reached=limit is not None and self._totals.pages >= limit,
             in_flight=self._partition.in_flight,
             concurrency=self._concurrency,
-            digest_bound=dispatch.digest_bound,
+            digest_bound=dispatch.digest_bound or dispatch.narrowed,
             digest_pending=self._partition.uncommitted(),
             workers=pool.workers,
+            sync_s=commit.sync_s,
             resolving=dispatch.resolving,
             resolves_max=RESOLVES_MAX,
             hosts_active=len(periods),
             hosts_resolving=sum(host.phase is Phase.RESOLVING for host in active),
+            hosts_ruleless=sum(
+                host.phase is not Phase.RESOLVING and (not host.row.robots or bool(host.robots_elsewhere))
+                for host in active
+            ),
             lanes=len(lanes),
             slots=self._config.frontier.slots,
             waiting=self._totals.hosts_with_work > len(periods),
