@@ -178,7 +178,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     language: str = ""  # ISO 639-1 or ""
     title: str = ""
     text_chars: int = 0
-    content_hash: int = 0  # xxh3_64 of the main text; 0 when there is none
+    content_hash: int = 0  # of the words of the main text; 0 when there is none
     simhash: int | None = None  # None: too short to judge
     sketch: bytes = b""  # MinHash sketch, the confirming second signal
     noindex: bool = False

@@ -20,12 +20,13 @@ from gossamer.policy.duplicates import SKETCH_SIZE
 WORDS_PER_SHINGLE: Final = 4
 SHINGLES_MIN: Final = 48  # fewer distinct 4-grams say too little to call two pages one
 CHARACTER_WORD_BYTES: Final = 15  # longer words on average: a script without spaces, taken character by character
-CHUNK: Final = 1 << 14  # shingles whose bits are counted at once: bounds memory at 5 MiB
+CHUNK: Final = 1 << 14  # shingles whose bits are counted at once: bounds memory at 1 MiB
+ROWS: Final = 128  # of a table whose columns are summed in bytes; at most 255
+FEW: Final = 128  # shingles among which the smallest distinct ones are nearly always found
 BLOCK_BYTES: Final = 1 << 16  # of text whose words are hashed at once
 SPACE: Final = 32
 
 Hashes = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
 
 _SEPARATE: Final = bytes(  # ASCII letters and digits, lower-cased, and all of UTF-8's other bytes; the rest separates
     c if chr(c) in "0123456789abcdefghijklmnopqrstuvwxyz" or c > 0x7F else c + 32 if chr(c).isupper() else 32
@@ -41,105 +42,136 @@ _PLACES: Final = tuple(
 )
 _SHIFT: Final = np.uint64(32)
 _SHIFT_33: Final = np.uint64(33)
-_ZERO: Final = np.zeros(1, np.int64)
-_TRUE: Final = np.ones(1, np.bool_)
+_FIRST_LEAD: Final = -64  # 0xC0 as a signed byte; ASCII is positive
 
 
 class TextFingerprint(NamedTuple):
     """What is kept of a text for comparisons."""
 
-    content_hash: int  # xxh3_64 of the normalised text; 0 when there is no word
+    content_hash: int  # xxh3_64 of the hashes of all words; 0 when there is no word
     simhash: int | None  # None: too short to judge
     sketch: bytes  # empty when simhash is None
-    text_chars: int  # of the normalised text
+    text_chars: int  # of the words with one space between two
 
 
 def fingerprint(text: str) -> TextFingerprint:
-    """Fingerprint of a text. Normalised: lower-case ASCII words with single spaces, ASCII punctuation dropped."""
-    normal = _normalise(text)
-    if not len(normal):
+    """Fingerprint of a text. Words are lower-cased; ASCII punctuation and the kind and number of spaces don't count."""
+    data = text.encode("utf-8", "replace").translate(_SEPARATE)
+    words, length = _word_hashes(data)
+    if not len(words):
         return TextFingerprint(0, None, b"", 0)
-    data = normal.tobytes()
-    content_hash = xxh3_64_intdigest(data) or 1
-    chars = len(data) if text.isascii() else len(data.decode("utf-8", "replace"))
-    words = _word_hashes(normal)
-    if len(data) > CHARACTER_WORD_BYTES * len(words):
-        words = _word_hashes(_normalise(" ".join(_CHARACTERS.findall(data.decode("utf-8", "replace")))))
+    content_hash = xxh3_64_intdigest(words.astype("<u8", copy=False).data) or 1
+    chars = length if text.isascii() else length - _continuations(data)
+    if length > CHARACTER_WORD_BYTES * len(words):
+        characters = " ".join(_CHARACTERS.findall(data.decode("utf-8", "replace")))
+        words, _ = _word_hashes(characters.encode("utf-8", "replace").translate(_SEPARATE))
     if len(words) < WORDS_PER_SHINGLE:
         return TextFingerprint(content_hash, None, b"", chars)
     shingles = _shingles(words)
-    distinct = shingles[np.concatenate((_TRUE, shingles[1:] != shingles[:-1]))]
+    distinct = _smallest(shingles)
     if len(distinct) < SHINGLES_MIN:
         return TextFingerprint(content_hash, None, b"", chars)
     sketch = (distinct[:SKETCH_SIZE] >> _SHIFT).astype(">u4").tobytes()
     return TextFingerprint(content_hash, _simhash(shingles), sketch, chars)
 
 
-def _normalise(text: str) -> Bytes:
-    """UTF-8 of the words, one space between two."""
-    data = np.frombuffer(text.encode("utf-8", "replace").translate(_SEPARATE), np.uint8)
-    keep = data != SPACE
-    keep[1:] |= keep[:-1].copy()  # a separator right after a word stays
-    normal: Bytes = data[keep]
-    if len(normal) and normal[0] == SPACE:
-        normal = normal[1:]
-    return normal[:-1] if len(normal) and normal[-1] == SPACE else normal
+def _continuations(data: bytes) -> int:
+    """Bytes of UTF-8 that do not begin a character: 0x80 to 0xBF."""
+    return int(np.count_nonzero(np.frombuffer(data, np.int8) < _FIRST_LEAD))
 
 
-def _word_hashes(normal: Bytes) -> Hashes:
-    """A hash of each word: a polynomial of its bytes modulo 2**64, then mixed.
+def _word_hashes(data: bytes) -> tuple[Hashes, int]:
+    """A hash of each word, and the bytes of the words with one space between two.
 
-    The sum of bytes times powers up to each place is built once; a word's part of it, times the inverse of the power at
-    its start, does not depend on where it stands. Blocks keep the table of powers small; they end between words.
+    A hash is a polynomial of the word's bytes modulo 2**64, then mixed. The sum of bytes times powers up to each place
+    is built once; a word's part of it, times the inverse of the power at its start, does not depend on where it stands.
+    Blocks keep the table of powers small; they end between words, unless one fills a block.
     """
     hashes: list[Hashes] = []
-    start = 0
-    while start < len(normal):
-        block = normal[start : start + BLOCK_BYTES]
-        if start + len(block) < len(normal):
-            spaces = np.flatnonzero(block == SPACE)
-            if len(spaces):
-                block = block[: int(spaces[-1]) + 1]
-        start += len(block)
-        gaps = np.flatnonzero(block == SPACE)
-        sums = np.zeros(len(block) + 1, np.uint64)
-        np.cumsum(block * _POWERS[: len(block)], out=sums[1:])
-        begins = np.concatenate((_ZERO, gaps + 1))
-        ends = np.concatenate((gaps, _ZERO + len(block)))
-        if begins[-1] >= len(block):  # the block ends in a space
-            begins, ends = begins[:-1], ends[:-1]
-        hashes.append(_mix((sums[ends] - sums[begins]) * _INVERSES[begins]))
-    return hashes[0] if len(hashes) == 1 else np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
+    start = length = 0
+    while start < len(data):
+        end = start + BLOCK_BYTES
+        if end < len(data):
+            end = data.rfind(b" ", start, end) + 1 or end
+        block = np.frombuffer(data, np.uint8, min(end, len(data)) - start, start)
+        start = end
+        spaces = np.ones(len(block) + 2, np.bool_)  # the block between two spaces
+        np.equal(block, SPACE, out=spaces[1:-1])
+        edges = (spaces[1:] != spaces[:-1]).nonzero()[0]  # where a word begins, where it ends, where the next begins
+        if not len(edges):
+            continue
+        sums = np.empty(len(block) + 1, np.uint64)
+        sums[0] = 0
+        np.multiply(block, _POWERS[: len(block)], out=sums[1:])
+        at_edges = np.add.accumulate(sums, out=sums)[edges]
+        found = at_edges[1::2] - at_edges[::2]
+        found *= _INVERSES[edges[::2]]
+        hashes.append(_mix(found))
+        length += len(spaces) - 2 - int(np.count_nonzero(spaces[1:-1])) + len(found)
+    if len(hashes) == 1:
+        return hashes[0], length - 1
+    return (np.concatenate(hashes), length - 1) if hashes else (np.empty(0, np.uint64), 0)
 
 
 def _shingles(words: Hashes) -> Hashes:
-    """Hashes of the word 4-grams, ascending."""
+    """Hashes of the word 4-grams."""
     count = len(words) - WORDS_PER_SHINGLE + 1
     shingles = words[:count] * _PLACES[0]
+    part = np.empty_like(shingles)
     for place in range(1, WORDS_PER_SHINGLE):
-        shingles += words[place : place + count] * _PLACES[place]
-    shingles = _mix(shingles)
-    shingles.sort()
-    return shingles
+        np.multiply(words[place : place + count], _PLACES[place], out=part)
+        shingles += part
+    return _mix(shingles)
 
 
 def _mix(hashes: Hashes) -> Hashes:
     """Spread every bit over all (the finaliser of MurmurHash3). In place."""
-    hashes ^= hashes >> _SHIFT_33
+    shifted = hashes >> _SHIFT_33
+    hashes ^= shifted
     hashes *= _MIX_A
-    hashes ^= hashes >> _SHIFT_33
+    np.right_shift(hashes, _SHIFT_33, out=shifted)
+    hashes ^= shifted
     hashes *= _MIX_B
-    hashes ^= hashes >> _SHIFT_33
+    np.right_shift(hashes, _SHIFT_33, out=shifted)
+    hashes ^= shifted
     return hashes
 
 
+def _smallest(hashes: Hashes) -> Hashes:
+    """The smallest distinct hashes, ascending: SHINGLES_MIN of them or more, or all. Reorders its argument.
+
+    Sorting all is left to texts that repeat themselves.
+    """
+    if len(hashes) > FEW:
+        hashes.partition(FEW - 1)
+        distinct = _distinct(hashes[:FEW])
+        if len(distinct) >= SHINGLES_MIN:
+            return distinct
+    return _distinct(hashes)
+
+
+def _distinct(hashes: Hashes) -> Hashes:
+    """Each hash once, ascending. Sorts its argument."""
+    hashes.sort()
+    first = np.ones(len(hashes), np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    return hashes[first]
+
+
 def _simhash(hashes: Hashes) -> int:
-    """Per bit position, whether more than half of the hashes have it set."""
-    counts = np.zeros(64, np.float64)
+    """Per bit position, whether more than half of the hashes have it set.
+
+    Bits are added up as bytes, down the columns of a table with too few rows for a byte to overflow.
+    """
+    counts = np.zeros(64, np.int64)
     for start in range(0, len(hashes), CHUNK):
-        chunk = hashes[start : start + CHUNK].astype("<u8", copy=False).view(np.uint8)
-        bits = np.unpackbits(chunk, bitorder="little").reshape(-1, 64).astype(np.float32)
-        counts += np.ones(len(bits), np.float32) @ bits  # exact: sums stay far below 2**24
+        chunk = hashes[start : start + CHUNK]
+        columns = -(-len(chunk) // ROWS)
+        table = np.zeros(ROWS * columns, "<u8")
+        table[: len(chunk)] = chunk
+        bits = np.unpackbits(table.view(np.uint8), bitorder="little").reshape(ROWS, -1)
+        sums = np.add.reduce(bits, axis=0, dtype=np.uint8).reshape(columns, 64)
+        counts += np.add.reduce(sums, axis=0, dtype=np.int64)
     return int.from_bytes(np.packbits(2 * counts > len(hashes), bitorder="little").tobytes(), "little")
 
 
