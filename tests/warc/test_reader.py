@@ -210,10 +210,12 @@ def test_the_body_is_where_readers_that_go_line_by_line_find_it(data: bytes) -> 
     assert parse.body_offset(data) == offset
 
 
-@given(st.binary(max_size=3_000), st.integers(0, 3_000), st.binary(max_size=5))
-def test_members_hold_what_was_put_in_wherever_storing_starts(data: bytes, coded_from: int, end: bytes) -> None:
+@given(st.binary(max_size=3_000), st.integers(0, 3_000), st.binary(max_size=5), st.booleans())
+def test_members_hold_what_was_put_in_wherever_storing_starts(
+    data: bytes, coded_from: int, end: bytes, is_quick: bool
+) -> None:
     record = data * 60
-    packed = members.pack(record[:coded_from], record[coded_from:], end)
+    packed = members.pack(record[:coded_from], record[coded_from:], end, is_quick=is_quick)
     assert members.unpack(packed) == gzip.decompress(packed) == record + end
 
 

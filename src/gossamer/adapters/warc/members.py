@@ -17,6 +17,7 @@ from gossamer.model.limits import KIB, WARC_RECORD_MAX_BYTES
 
 _Damaged: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub calls the class an instance
 _LEVEL = 1  # docs/decisions/warc-writer.md has the figures
+_LEVEL_QUICK = 0
 _GZIP_HEADER = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # no name, no date, no system
 _STORED_BLOCK_BYTES = 0xFFFF
 _STORED_MIN_BYTES = KIB
@@ -34,13 +35,16 @@ class Member(NamedTuple):
     data: bytes
 
 
-def pack(start: bytes, coded: bytes = b"", end: bytes = b"") -> bytes:
+def pack(start: bytes, coded: bytes = b"", end: bytes = b"", *, is_quick: bool = False) -> bytes:
     """The record `start + coded + end` as one gzip member (RFC 1952). `coded` is compressed already: its bytes are
     stored (RFC 1951, section 3.2.4), which takes a fifth of the time and no more room.
+
+    With `is_quick` the rest is compressed with fixed codes: a third of the time, a third more room.
     """
+    level = _LEVEL_QUICK if is_quick else _LEVEL
     if len(coded) < _STORED_MIN_BYTES:
-        return igzip_lib.compress(start + coded + end, _LEVEL, igzip_lib.COMP_GZIP)
-    compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+        return igzip_lib.compress(start + coded + end, level, igzip_lib.COMP_GZIP)
+    compressor = isal_zlib.compressobj(level, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
     parts: list[bytes | memoryview] = [
         _GZIP_HEADER,
         compressor.compress(start),

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from gossamer.adapters.warc import cdxj, files, members, parse, records
 from gossamer.model.errors import ArchiveError
-from gossamer.model.limits import SEGMENT_CAPTURES_MAX
+from gossamer.model.limits import KIB, SEGMENT_CAPTURES_MAX
 from gossamer.model.page import Job, Pointer
 
 _SERIAL_MAX = 99_999
+_QUICK_MIN_BYTES = 16 * KIB  # beside so much that is stored as it came, half a KiB more is little: 3 % at most
 
 
 class _Segment(NamedTuple):
@@ -86,7 +87,8 @@ class SegmentWriter:
         Not durable before `sync`. Raises DiskFullError or ArchiveError; then nothing of the page is in the segment.
         """
         built = records.page(job, metadata, noarchive=noarchive)
-        packed = [members.pack(record.start, record.coded, record.end) for record in built]
+        is_quick = len(built[0].coded) >= _QUICK_MIN_BYTES
+        packed = [members.pack(record.start, record.coded, record.end, is_quick=is_quick) for record in built]
         if self._segment is not None and (self._end >= self._segment_bytes or len(self._lines) >= SEGMENT_CAPTURES_MAX):
             self._finish()
         segment = self._segment or self._create()
