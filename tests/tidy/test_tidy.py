@@ -6,6 +6,7 @@ import ast
 import re
 import statistics
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -104,6 +105,15 @@ def test_locks_are_whole() -> None:
         assert text.count("==") >= len(pinned)
         for block in re.split(r"\n(?=[\w.-]+==)", text):
             assert "--hash=sha256:" in block, block[:80]
+
+
+def test_every_dependency_is_used_by_the_program() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[<>=]", wanted)[0].replace("-", "_") for wanted in project["dependencies"]}
+    assert names
+    code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    used = [rf"^\s*(import|from) {name}\b|files\(\"{name}\"\)" for name in sorted(names)]  # imported, or its data read
+    assert not [pattern for pattern in used if not re.search(pattern, code, re.MULTILINE)]
 
 
 def test_every_decision_is_in_the_index() -> None:
