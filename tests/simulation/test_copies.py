@@ -205,6 +205,7 @@ def test_a_304_is_an_observation_of_no_change_and_a_revisit() -> None:
     assert (page.status, page.changes, page.unchanged, page.visits) == (200, 0, 1, 2)
     job = run.jobs[-1]
     assert (job.revisit, job.original is not None) == ("not-modified", True)
+    assert (run.events[-1].status, run.events[-1].payload_digest) == (304, page.payload_digest)
     assert page.due > run.clock.now()
     assert run.context.counters.totals.not_modified == 1
 

@@ -57,6 +57,7 @@ def log_line(
 
 def with_digest(event: FetchEvent, job: Job, digest: Digest, admitted: int, refused: dict[str, int]) -> FetchEvent:
     """A line with what the digest brought, and what became of the page's links."""
+    confirmed = job.revisit == "not-modified"  # the line names the payload that a 304 stands for, as its record does
     links_refused = dict(digest.refused)
     for reason, count in refused.items():
         links_refused[reason] = links_refused.get(reason, 0) + count
@@ -67,7 +68,7 @@ def with_digest(event: FetchEvent, job: Job, digest: Digest, admitted: int, refu
         language=digest.language,
         title=digest.title,
         digest_ms=digest.cpu_s * 1000,
-        payload_digest=job.payload_digest,
+        payload_digest=job.original.digest if confirmed and job.original is not None else job.payload_digest,
         pointer=digest.pointer,
         links_found=digest.links_found,
         links_admitted=admitted,
