@@ -67,27 +67,15 @@ class Base:
         """
         self._base = _engine(base, None)
         self._encoding = "" if is_unicode(encoding) else encoding
-        self._front = self._folder = self._base_key = ""  # of a http base: what a plain path is joined to
+        self._front = self._folder = ""  # of a http base: what a plain path is joined to
         href = "" if self._base is None else self._base.href
         if href.startswith(("http://", "https://")):
             front = href[: href.find("/", 8)]
             self._front = front
-            self._base_key = href
             self._folder = href[: href.partition("?")[0].partition("#")[0].rfind("/") + 1]
-
-    def place_of(self, text: str) -> str | None:
-        """A text under which the meaning of a link's text can be remembered for all bases; None when it cannot.
-
-        Equal places mean equal URLs: a link that begins with http:// or https:// means the same everywhere, one that
-        begins with a single slash the same on its host, any other one in its folder.
-        """
-        if self._encoding or not self._front:
-            return None  # queries may be spelled differently, or there is nothing to join to
-        if text[0] == "/" and text[1:2] not in {"/", "\\"}:
-            return f"{self._front}\n{text}"
-        if text.startswith(("http://", "https://")):
-            return "=" + text  # told apart from a place that is joined
-        return f"{self._base_key}\n{text}" if text[0] in "?#" else f"{self._folder}\n{text}"
+        # Public only where equal names promise equal meanings: not where queries may be spelled differently.
+        self.front = "" if self._encoding else self._front  # of links that begin with a slash: scheme and authority
+        self.folder = "" if self._encoding else self._folder  # of other relative links, except a bare query
 
     def parse(self, text: str) -> Url | Reason:
         """The URL a link's text means, or URL_SCHEME, URL_INVALID or URL_TOO_LONG. Never raises."""

@@ -6,6 +6,7 @@ on nothing but the text, the folder it is read in, and the year; so it is rememb
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
@@ -19,11 +20,17 @@ from gossamer.policy.scope import judge
 from gossamer.policy.traps import static_trap
 from gossamer.policy.types import wanted_url
 
-REMEMBERED_MAX: Final = 50_000  # links in each of two generations; the older one is dropped whole
+REMEMBERED_MAX: Final = 100_000  # links; beyond it the shelves that pages have not asked for longest are emptied
+TEXT_MAX_CHARS: Final = 2_000  # a longer link is read anew each time
+_ABSOLUTE: Final = ("http://", "https://")
 
-# A link's URL, or why it has none; whether scope lets it in; what type and traps say of it; whether the trap must be
-# asked anew because it compares the query with that of the page.
-Known = tuple[Url | Reason, Reason | None, Reason | None, bool]
+# A link's URL if nothing at all speaks against it; its key, "" without one; its URL, or why it has none; whether scope
+# lets it in; what type and traps say of it; whether the trap must be asked anew because it compares the query with
+# that of the page.
+Known = tuple[Url | None, str, Url | Reason, Reason | None, Reason | None, bool]
+_Shelf = dict[str, Known]  # by the link's text
+
+_NOWHERE: Final[_Shelf] = {}  # stays empty: for links that mean something else on every page
 
 
 class LinkReader:
@@ -33,8 +40,8 @@ class LinkReader:
         """Judge by `rules`, and by the scope hooks among `hooks`."""
         self._rules = rules
         self._hooks = hooks
-        self._young: dict[str, Known] = {}
-        self._old: dict[str, Known] = {}
+        self._shelves: OrderedDict[str, _Shelf] = OrderedDict()  # the one used last is last
+        self._remembered = 0  # links on all shelves, and the shelves themselves
         self._year = 0
 
     def read(
@@ -45,63 +52,97 @@ class LinkReader:
         Args: the links; their base; the page's own key, to which links lead nowhere; its depth and wire form; the
         current year, against which calendar walks are measured; whether the page says nofollow.
         """
-        if year != self._year:
-            self._young, self._old, self._year = {}, {}, year
+        self._make_room(year)
+        everywhere, host, folder = self._shelves_of(base)
         judged = Judged()
+        kept = judged.kept
+        plain = not self._hooks.scope and depth < self._rules.depth_max
         followed: set[str] = set()
         shunned: set[str] = set()  # not the same set: an address may stand elsewhere on the page without nofollow
         keys = {own_key}
+        room = LINKS_PER_PAGE_MAX
         for href, link_nofollow in links:
             text = trim(href)
             seen = shunned if link_nofollow or nofollow else followed
             if not text or text in seen:
                 continue
-            if len(followed) + len(shunned) >= LINKS_PER_PAGE_MAX:
+            if not room:
                 judged.refuse(Reason.PAGE_LINKS)
                 continue
+            room -= 1
             seen.add(text)
             if seen is shunned:
                 judged.refuse(Reason.NOFOLLOW)
                 continue
-            known = self._look(text, base)
-            url = known[0]
-            if isinstance(url, Reason):
+            first = text[0]
+            if first == "/":  # the same on all pages of a host, whatever follows the slash
+                shelf = host
+            elif first in "hH" and ":" in text:  # "http:?x" is a relative link
+                shelf = everywhere if text.startswith(_ABSOLUTE) else _NOWHERE
+            else:
+                shelf = folder if first != "?" else _NOWHERE
+            known = shelf.get(text) or self._learn(shelf, text, base)
+            welcome, key, url, _, _, _ = known
+            if key in keys:
+                continue
+            if welcome is not None and plain:
+                keys.add(key)
+                kept.append(welcome)
+            elif isinstance(url, Reason):
                 judged.refuse(url)
-            elif url.key not in keys:
-                keys.add(url.key)
+            else:
+                keys.add(key)
                 reason = self._judge(url, known, depth + 1, via)
                 if reason is None:
-                    judged.kept.append(url)
+                    kept.append(url)
                 else:
                     judged.refuse(reason)
         judged.found = len(followed | shunned)
         return judged
 
-    def _look(self, text: str, base: Base) -> Known:
-        where = base.place_of(text)
-        if where is None:
-            return self._know(base.parse(text))
-        known = self._young.get(where)
-        if known is not None:
-            return known
-        known = self._old.get(where) or self._know(base.parse(text))
-        if len(self._young) >= REMEMBERED_MAX:
-            self._old, self._young = self._young, {}
-        self._young[where] = known
+    def _make_room(self, year: int) -> None:
+        """Forget what a new year makes doubtful, and what is too much."""
+        if year != self._year:
+            self._shelves.clear()
+            self._remembered, self._year = 0, year
+        while self._remembered > REMEMBERED_MAX:
+            self._remembered -= 1 + len(self._shelves.popitem(last=False)[1])
+
+    def _shelves_of(self, base: Base) -> tuple[_Shelf, _Shelf, _Shelf]:
+        """Where the meanings of links are that hold everywhere, on the base's host, and in its folder."""
+        if not base.front:
+            return _NOWHERE, _NOWHERE, _NOWHERE
+        return self._shelf(""), self._shelf(base.front), self._shelf(base.folder)
+
+    def _shelf(self, name: str) -> _Shelf:
+        shelf = self._shelves.get(name)
+        if shelf is None:
+            shelf = self._shelves[name] = {}
+            self._remembered += 1
+        else:
+            self._shelves.move_to_end(name)
+        return shelf
+
+    def _learn(self, shelf: _Shelf, text: str, base: Base) -> Known:
+        known = self._know(base.parse(text))
+        if shelf is not _NOWHERE and len(text) <= TEXT_MAX_CHARS:
+            shelf[text] = known
+            self._remembered += 1
         return known
 
     def _know(self, url: Url | Reason) -> Known:
         if isinstance(url, Reason):
-            return url, None, None, False
+            return None, "", url, None, None, False
         scope = judge(self._rules.scope, url)
         if not wanted_url(url, self._rules.types):
-            return url, scope, Reason.TYPE_NOT_WANTED, False
+            return None, url.key, url, scope, Reason.TYPE_NOT_WANTED, False
         if "?" in url.canonical:
-            return url, scope, None, True
-        return url, scope, static_trap(url, 0, 0, seed=False, via=None, year_now=self._year), False
+            return None, url.key, url, scope, None, True
+        trap = static_trap(url, 0, 0, seed=False, via=None, year_now=self._year)
+        return url if scope is trap is None else None, url.key, url, scope, trap, False
 
     def _judge(self, url: Url, known: Known, depth: int, via: str) -> Reason | None:
-        _, reason, verdict, ask = known
+        reason, verdict, ask = known[3:]
         if self._hooks.scope and reason is not Reason.SCOPE_EXCLUDED:
             opinion = self._hooks.in_scope(url.canonical, via, depth)
             if opinion is not None:
