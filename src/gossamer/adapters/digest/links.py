@@ -6,6 +6,7 @@ budgets, robots) comes after the commit. Every link that is dropped is counted u
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -49,12 +50,10 @@ class Judged:
 
     def groups(self) -> tuple[Links, ...]:
         """The kept links by host, hosts and links in page order."""
-        hosts: dict[str, list[Url]] = {}
+        hosts: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for url in self.kept:
-            hosts.setdefault(url.host, []).append(url)
-        return tuple(
-            Links(host, urls[0].site, tuple((url.wire, url.key) for url in urls)) for host, urls in hosts.items()
-        )
+            hosts[url.host, url.site].append((url.wire, url.key))
+        return tuple(Links(host, site, tuple(links)) for (host, site), links in hosts.items())
 
 
 def trim(href: str) -> str:
