@@ -59,7 +59,8 @@ class Page:
         """The main text of an HTML page, without boilerplate; "" for other types."""
         if self._digest.media_type not in ("text/html", "application/xhtml+xml"):
             return ""
-        markup, _ = bounded(charset.decode(self.body, self._digest.charset or "utf-8"))
+        body = self.body
+        markup, _ = bounded(charset.decode(body, self._digest.charset or "utf-8"), body)
         tree = parse_html(markup)
         return main_text(tree, scan(tree, markup))
 

@@ -116,6 +116,12 @@ def header_charset(content_type: str) -> str | None:
     RFC 9110 section 8.3 read strictly: a parameter that is not well formed is skipped, and so is a label that nobody
     knows; of several the first that is good counts.
     """
+    return _header_charset(content_type[: prescan.CONTENT_TYPE_MAX_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _header_charset(content_type: str) -> str | None:
+    """Servers repeat the field on every page."""
     for label in prescan.header_labels(content_type):
         name = resolve_label(label)
         if name is not None:

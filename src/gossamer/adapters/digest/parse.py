@@ -62,7 +62,7 @@ def _html(
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
-    markup, was_cut = bounded(charset.decode(decoded.body, encoding.name))
+    markup, was_cut = bounded(charset.decode(decoded.body, encoding.name), decoded.body)
     if was_cut:
         fields.setdefault("error", f"markup: cut where it nests deeper than {NESTING_MAX} elements")
     tree = parse_html(markup)
