@@ -114,8 +114,12 @@ def _calendar(store: Store, urls: dict[str, UrlRow]) -> Iterator[str]:
     for key, row in urls.items():
         if due.get(key) != (due_key(row.due, key) if row.due else None):
             yield f"{key} is due at {row.due}, the calendar says {due.get(key)!r}"
-        if row.state is State.FETCHED and not row.due and not row.refresh and row.kind in ("page", "sitemap") and (
-            not row.via.startswith("host:")
+        if (
+            row.state is State.FETCHED
+            and not row.due
+            and not row.refresh
+            and row.kind in ("page", "sitemap")
+            and (not row.via.startswith("host:"))
         ):
             yield f"{key} is fetched and will never be visited again"
     for key in due.keys() - urls.keys():

@@ -62,10 +62,7 @@ def farm(
 ) -> SimWeb:
     """Hosts that are alike. `page(name)` makes the answers of a host, `where(number)` its address."""
     return SimWeb(
-        {
-            name: SimHost(address=where(number), page=page(name), robots=robots)
-            for number, name in enumerate(hosts)
-        }
+        {name: SimHost(address=where(number), page=page(name), robots=robots) for number, name in enumerate(hosts)}
     )
 
 

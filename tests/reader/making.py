@@ -122,4 +122,3 @@ def plain_config(seeds: tuple[str, ...], **sections: object) -> Config:
         "politeness": Politeness(start_jitter_s=0.0),
     }
     return Config(seeds=seeds, **{**defaults, **sections})  # type: ignore[arg-type]
-

@@ -306,7 +306,10 @@ def test_a_redirect_that_is_not_followed(tmp_path: Path) -> None:
 def test_budgets_and_growth(tmp_path: Path) -> None:
     pages = {"/": html("home", *(f"{SEED}p/{n}" for n in range(9)))}
     config = plain_config(
-        (SEED,), limits=Limits(site_pages=3), scope=Scope(mode="any"), identity=Identity(contact="https://a.example/bot")
+        (SEED,),
+        limits=Limits(site_pages=3),
+        scope=Scope(mode="any"),
+        identity=Identity(contact="https://a.example/bot"),
     )
     made = Made(tmp_path / "crawl", config, SimWeb({"a.example": SimHost(address="1.1.1.1", page=site(pages))}))
     made.run(500.0)

@@ -174,7 +174,11 @@ def test_reading_goes_on_while_the_store_is_written(tmp_path: Path) -> None:
 def test_ranking_is_bounded_and_total() -> None:
     rows = [
         HostRow(
-            host=f"h{n:04d}", site="s", fetched=n % 100, response_s=(n % 7) / 10, failed=n % 3,
+            host=f"h{n:04d}",
+            site="s",
+            fetched=n % 100,
+            response_s=(n % 7) / 10,
+            failed=n % 3,
             parked="x" if n % 50 == 1 else "",
         )
         for n in range(1_000)
@@ -227,6 +231,11 @@ def test_many_groups_of_copies_are_pruned(tmp_path: Path, monkeypatch: pytest.Mo
         for place, (original, _) in enumerate(rows)
     )  # fmt: skip
     groups = reportdata.duplicate_groups(store)
-    assert (groups[0].original, groups[0].copies, groups[0].kind, groups[0].example) == ("big", 50, "near", "https://0/")
+    assert (groups[0].original, groups[0].copies, groups[0].kind, groups[0].example) == (
+        "big",
+        50,
+        "near",
+        "https://0/",
+    )
     assert len(groups) <= 21
     store.close()

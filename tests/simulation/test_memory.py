@@ -78,4 +78,3 @@ def test_what_a_drained_host_owes_is_on_disk() -> None:
     assert run.go()
     assert run.served[-1].target == "/more"
     assert run.served[-1].start - ended >= 200.0 - 1e-6
-
