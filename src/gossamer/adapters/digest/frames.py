@@ -72,7 +72,7 @@ to_worker: Final = msgspec.msgpack.Decoder(ToWorker)
 from_worker: Final = msgspec.msgpack.Decoder(FromWorker)
 
 
-def encode(message: ToWorker | FromWorker) -> bytes:
+def encode(message: ToWorker | FromWorker) -> bytearray:
     """A message as a frame, its length first. Raises ValueError when it is longer than FRAME_MAX_BYTES."""
     frame = bytearray(HEADER_BYTES)
     _encoder.encode_into(message, frame, HEADER_BYTES)
@@ -80,25 +80,31 @@ def encode(message: ToWorker | FromWorker) -> bytes:
     if size > FRAME_MAX_BYTES:
         raise ValueError(f"a frame of {size} bytes: at most {FRAME_MAX_BYTES} are allowed")
     frame[:HEADER_BYTES] = size.to_bytes(HEADER_BYTES, "big")
-    return bytes(frame)
+    return frame
 
 
 class Splitter:
     """Cuts a stream of bytes into the frames it is made of."""
 
     def __init__(self) -> None:
-        self._data = bytearray()
+        self._data: bytes | bytearray = b""
         self._at = 0
 
     def feed(self, data: bytes) -> None:
         """Add bytes that arrived."""
-        if self._at:
-            del self._data[: self._at]
-            self._at = 0
-        self._data += data
+        if self._at == len(self._data):
+            self._data = data  # as a rule frames arrive whole: nothing is copied
+        else:
+            if self._at or not isinstance(self._data, bytearray):
+                self._data = bytearray(memoryview(self._data)[self._at :])
+            self._data += data
+        self._at = 0
 
-    def next(self) -> bytes | None:
-        """The next whole frame, or None. Raises ValueError for one that is longer than FRAME_MAX_BYTES."""
+    def next(self) -> memoryview | None:
+        """The next whole frame, or None. It stays as it is when more is fed.
+
+        Raises ValueError for one that is longer than FRAME_MAX_BYTES.
+        """
         start = self._at + HEADER_BYTES
         if len(self._data) < start:
             return None
@@ -108,7 +114,7 @@ class Splitter:
         if len(self._data) < start + size:
             return None
         self._at = start + size
-        return bytes(memoryview(self._data)[start : start + size])
+        return memoryview(self._data)[start : start + size]
 
 
 class Progress:

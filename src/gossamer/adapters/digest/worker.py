@@ -154,7 +154,7 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._splitter = frames.Splitter()
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[memoryview] = deque()
 
     def has_more(self, wait_s: float = 0.0) -> bool:
         """Whether a frame, or part of one, or the end, can be read within this time."""
