@@ -240,6 +240,8 @@ def test_a_parked_host_says_why_and_until_when(tmp_path: Path) -> None:
     found = made.reader().explain(SEED)
     assert found.verdict.startswith("queued, but waits (host): parked until 2026-01-01 ")
     assert "host-parked: 3 failures in a row, the last one connect" in found.verdict
+    assert fact(step(found, "host"), "visits").startswith("0 answered, 3 failed; last 2026-01-01 ")
+    assert fact(step(found, "host"), "visits").endswith(", no answer")
     snapshot = made.reader().snapshot()
     assert snapshot.seed_failures.keys() == {SEED}
     assert "host-parked" in snapshot.seed_failures[SEED]

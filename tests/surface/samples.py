@@ -189,7 +189,6 @@ def event(**changes: object) -> FetchEvent:
         media_type="text/html",
         wire_bytes=1_300,
         payload_bytes=1_000,
-        decoded_bytes=4_000,
         elapsed_ms=212.4,
         depth=2,
         via="com,example)/",

@@ -37,7 +37,6 @@ class FetchEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     wire_bytes: int = 0  # received, head and framing included
     payload_bytes: int = 0  # after de-chunking, content-encoding intact
-    decoded_bytes: int = 0
     truncated: str = ""
     connect_ms: float = 0.0
     first_byte_ms: float = 0.0

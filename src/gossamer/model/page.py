@@ -57,7 +57,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     payload: bytes = b""  # entity after de-chunking, content-encoding intact
     framed: bytes | None = None  # the body as on the wire when it was chunked, else None
     content_encoding: tuple[str, ...] = ()  # codings that really apply and decode ("gzip", "br", ...)
-    decoded_bytes: int = 0
     truncated: Literal["", "length", "time", "disconnect", "unspecified"] = ""  # WARC-Truncated
     cut_by_type: bool = False  # the body was not read because its type is not wanted
     address: str = ""

@@ -83,8 +83,10 @@ def host(evidence: Evidence) -> Step:
     facts = [
         ("gap", f"{show_duration(row.delay_s)}: {gap_reason(row, evidence.crawl.config.politeness)}"),
         ("response time", speed_words(row)),
-        ("visits", f"{row.fetched:,} answered, {row.failed:,} failed; last {moment(row.last_fetch)}"),
+        ("visits", f"{row.fetched:,} answered, {row.failed:,} failed{_last(row)}"),
     ]
+    if row.soft404s:
+        facts.append(("not found", f"{plural(row.soft404s, 'page')} answered with 200 that say so (soft-404)"))
     if row.errors:
         facts.append(("in a row", f"{plural(row.errors, 'failure')}, back-off {show_duration(row.backoff_s)}"))
     if row.tls_error:
@@ -96,6 +98,12 @@ def host(evidence: Evidence) -> Step:
         wait = show_duration(row.next_allowed - now)
         return Step("host", "wait", f"may be asked again at {moment(row.next_allowed)}, in {wait}", tuple(facts))
     return Step("host", "ok", "may be asked now", tuple(facts))
+
+
+def _last(row: HostRow) -> str:
+    if not row.last_fetch:
+        return ""
+    return f"; last {moment(row.last_fetch)}, " + (f"status {row.last_status}" if row.last_status else "no answer")
 
 
 def lane(evidence: Evidence) -> Step:

@@ -2,8 +2,7 @@
 
 Decides which connection is used, tries again where a connection was stale or a handshake too strict, and puts together
 what came. Bytes on the wire are in `exchange`, what they mean in `response`. Bodies are not decoded here: the caps on
-decoded size and ratio are enforced where the one decode takes place, in `adapters.decode.decode_body`, so
-`Outcome.decoded_bytes` stays 0.
+decoded size and ratio are enforced where the one decode takes place, in `adapters.decode.decode_body`.
 """
 
 from __future__ import annotations
