@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 
+import pytest
+from selectolax.lexbor import LexborNode
+
 from gossamer.adapters.digest import text as module
 from gossamer.adapters.digest.html import parse_html, scan
 from gossamer.adapters.digest.text import main_text
@@ -60,3 +63,22 @@ def test_a_page_that_seems_all_boilerplate_is_taken_whole() -> None:
     markup = "".join(f"<div class=menu>{word * 40}</div>" for word in ("one ", "two ", "three "))
     tree = parse_html(markup)
     assert main_text(tree, scan(tree, markup)).split() == ["one"] * 40 + ["two"] * 40 + ["three"] * 40
+
+
+@pytest.mark.parametrize("before", ["", "small " * 4_000])
+def test_suspects_inside_one_another_are_not_read_over_and_over(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    markup = before + "<div class=menu>" * 1_000 + "word " * 3_000
+    tree = parse_html(markup)
+    read = 0
+    text_of = module._text
+
+    def counted(node: LexborNode) -> str:
+        nonlocal read
+        text = text_of(node)
+        read += len(text)
+        return text
+
+    monkeypatch.setattr(module, "_text", counted)
+    text = main_text(tree, scan(tree, markup)).split()
+    assert (text.count("small"), text.count("word")) == ((4_000, 0) if before else (0, 3_000))
+    assert read < (module.TOO_LARGE_MAX + 5) * len(markup)

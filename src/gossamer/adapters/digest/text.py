@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAIN_MIN_CHARS: Final = 200  # a main element with less text is somebody's mistake
 MAIN_MIN_SHARE: Final = 0.25  # ... and so is one with less of the body's text than this
 SUSPECT_MAX_SHARE: Final = 0.5  # boilerplate by name that holds more of the text is no boilerplate
+TOO_LARGE_MAX: Final = 50  # suspects that hold more: they are inside one another, and each is read whole
 KEPT_MIN_SHARE: Final = 0.1  # when less is left after taking boilerplate out, the page consists of it
 LANGUAGE_SLICE_CHARS: Final = 1_500
 LANGUAGE_MIN_CHARS: Final = 60
@@ -63,14 +64,17 @@ def _without_suspects(body: LexborNode, found: Scan) -> str | None:
     """
     taken: list[Place] = []
     largest = total = 0
-    here = body.mem_id
+    below = _Below(body)
     for node in found.suspects:
+        if node not in below:
+            continue
         size = len(_text(node))
-        if size and _is_inside(node, here):
-            taken.append(_take(node))
+        taken.append(_take(node))
+        below.lose(node)
+        if size:
             total += size + 1
             largest = max(largest, size)
-    for candidate in _central(found, here):
+    for candidate in _central(found, body):
         text = _text(candidate)
         if len(text) < MAIN_MIN_CHARS:
             continue
@@ -94,10 +98,19 @@ def _by_share(body: LexborNode, found: Scan) -> str:
     whole = _text(body)
     size = len(whole)
     limit = int(SUSPECT_MAX_SHARE * size)
+    below = _Below(body)
+    too_large = 0
     for node in found.suspects:
+        if node not in below:
+            continue
         if len(_text(node)) <= limit:
             node.decompose(recursive=False)
-    for candidate in _central(found, body.mem_id):
+            below.lose(node)
+            continue
+        too_large += 1
+        if too_large > TOO_LARGE_MAX:
+            break
+    for candidate in _central(found, body):
         text = _text(candidate)
         if len(text) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
             return text
@@ -105,10 +118,10 @@ def _by_share(body: LexborNode, found: Scan) -> str:
     return text if len(text) >= KEPT_MIN_SHARE * size else whole
 
 
-def _central(found: Scan, body_id: int) -> Iterator[LexborNode]:
+def _central(found: Scan, body: LexborNode) -> Iterator[LexborNode]:
     """The elements that are marked as the content: of each kind, if there is exactly one and it is still there."""
     for candidates in (found.mains, found.articles):
-        if len(candidates) == 1 and _is_inside(candidates[0], body_id):
+        if len(candidates) == 1 and candidates[0] in _Below(body):
             yield candidates[0]
 
 
@@ -132,14 +145,36 @@ def _put_back(place: Place) -> None:
         parent.insert_child(node, move=True)
 
 
-def _is_inside(node: LexborNode, ancestor_id: int) -> bool:
-    """Whether a node hangs below the element with this identity."""
-    parent = node.parent
-    while parent is not None:
-        if parent.mem_id == ancestor_id:
-            return True
-        parent = parent.parent
-    return False
+class _Below:
+    """Which nodes hang below an element. Ancestors are remembered, so that asking for many nodes takes linear time.
+
+    Nodes must be asked for and lost in document order: what was found below stays below.
+    """
+
+    __slots__ = ("_below", "_lost")
+
+    def __init__(self, top: LexborNode) -> None:
+        self._below = {top.mem_id}
+        self._lost: set[int] = set()
+
+    def __contains__(self, node: LexborNode) -> bool:
+        passed: list[int] = []
+        parent = node.parent
+        while parent is not None:
+            identity = parent.mem_id
+            if identity in self._below:
+                self._below.update(passed)
+                return True
+            if identity in self._lost:
+                break
+            passed.append(identity)
+            parent = parent.parent
+        self._lost.update(passed)
+        return False
+
+    def lose(self, node: LexborNode) -> None:
+        """The node was unlinked, with what hangs below it."""
+        self._lost.add(node.mem_id)
 
 
 def language_of(declared: str, text: str) -> str:
