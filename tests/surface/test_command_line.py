@@ -264,3 +264,27 @@ def test_log(crawled: FakeEngine, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(line.isprintable() for line in lines)
     assert cli.run(["log", "--format", "heritrix", "--host", "Other.Example"], crawled) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("directory", "says"),
+    [
+        ("file", "there is a file of that name; a directory is needed"),
+        ("file/below/it", "file is a file; a directory is needed"),
+        ("locked/crawl", "locked may not be written to"),
+    ],
+)
+def test_a_directory_that_cannot_be_is_named(
+    engine: FakeEngine,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    directory: str,
+    says: str,
+) -> None:
+    Path("file").touch()
+    Path("locked").mkdir()
+    allowed = os.access  # root may write anywhere: what others are told is told by hand
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "locked" and allowed(path, mode))
+    assert cli.run(["crawl", "https://example.com/", "--dir", directory], engine) == 2
+    assert capsys.readouterr().err == f"gossamer: --dir {directory}: {says}\n"
+    assert engine.configs == []

@@ -201,3 +201,15 @@ def test_memory_of_origins_is_bounded() -> None:
 def test_urls_travel_between_processes() -> None:
     url = good("http://example.com/a?b")
     assert pickle.loads(pickle.dumps(url)) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("http://example.com/index.php?/topic/1/", "http://example.com/index.php?/topic/1/"),
+        ("http://example.com/a?b=2&a=1&utm_source=x", "http://example.com/a?a=1&b=2"),
+    ],
+)
+def test_what_is_sent_is_what_was_found(text: str, canonical: str) -> None:
+    assert good(text).wire == text
+    assert good(text).canonical == canonical

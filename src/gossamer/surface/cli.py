@@ -100,8 +100,7 @@ def crawl(
 
     The same command again resumes. Ctrl-C finishes what is in flight and saves; a second one stops at once.
     """
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"--dir {escape(str(directory))}: there is a file of that name; a directory is needed")
+    check_directory(directory)
     given = [(seed, "") for seed in seeds or []]
     checked = check_seeds([*given, *(pair for path in seed_file or [] for pair in read_seed_file(path))])
     flags = {
@@ -128,6 +127,16 @@ def crawl(
     if code == EXIT_NOTHING_FETCHED:
         _say("nothing was fetched")
     raise typer.Exit(code)
+
+
+def check_directory(directory: Path) -> None:
+    """Whether a crawl can be kept there. Creates nothing. Raises UsageError."""
+    there = next((path for path in (directory, *directory.parents) if path.exists()), directory)
+    if not there.is_dir():
+        where = "there is a file of that name" if there == directory else f"{escape(str(there))} is a file"
+        raise UsageError(f"--dir {escape(str(directory))}: {where}; a directory is needed")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"--dir {escape(str(directory))}: {escape(str(there))} may not be written to")
 
 
 def resolve(
