@@ -6,12 +6,14 @@ import base64
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gossamer.adapters.digest import charset, media, prescan
-from tests.digest.helpers import as_bytes, cases
+from gossamer.model.page import Digest
+from tests.digest.helpers import as_bytes, cases, digest
 
 CASES = cases("html/encoding.jsonl")
 KINDS = Counter(case["kind"] for case in CASES)
@@ -165,3 +167,32 @@ def test_scanning_takes_linear_time() -> None:
     for unit in (b"<meta ", b"<", b"<!--", b"<meta charset=", b"</", b"<a href='", b'charset="'):
         body = unit * (1_000_000 // len(unit))
         charset.sniff(body)
+
+
+def said(body: bytes, content_type: str) -> Digest:
+    """What is said of a page, but for the name of its encoding."""
+    return msgspec.structs.replace(digest(body, content_type=content_type), charset="", language="")
+
+
+_MARKUP = st.lists(
+    st.sampled_from(
+        ["<p>", "<a href='/ü?ü'>", '<a href="/cut"', "<title>ß ", "ä 漢字 ", "\0", "&amp;", "\ufffd", "\ufeff", "word "]
+    )
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    markup=_MARKUP.map("".join), broken=st.sampled_from([b"", b"\xff", b"\xc3", b"\xed\xa0\x80"]), at=st.integers(0, 60)
+)
+@example(markup="<title>ab</title>", broken=b"\xff", at=8)
+@example(markup="<p><a href='/ab'>", broken=b"\xff", at=14)
+def test_a_body_that_is_utf_8_says_what_its_text_says(markup: str, broken: bytes, at: int) -> None:
+    utf_8 = "text/html; charset=utf-8"
+    body = markup.encode()
+    body = body[:at] + broken + body[at:]
+    text = body.decode("utf-8", "replace")
+    assert said(body, utf_8) == said(text.encode(), utf_8)
+    if not text.startswith("\ufeff"):
+        assert said(body, utf_8) == said(b"\xef\xbb\xbf" + body, utf_8)
+        assert said(body, utf_8) == said(text.encode("utf-16-le"), "text/html; charset=utf-16le")

@@ -49,15 +49,18 @@ class Scan:
     suspects: list[LexborNode] = field(default_factory=list)  # boilerplate by name, unless they hold most of the text
 
 
-def parse_html(text: str) -> LexborHTMLParser:
+def parse_html(text: str, encoded: bytes | None = None) -> LexborHTMLParser:
     """The document of a text, as the HTML standard builds it. Raises MemoryError when there is no room for it.
 
     A last tag that was cut off after an attribute's closing quote is closed: the standard would drop it whole.
+
+    Args: the text; the text in UTF-8, where it is at hand: the engine reads that.
     """
+    source = encoded or text
     if text[-1:] in {'"', "'"} and text.rfind("<") > text.rfind(">"):
-        text += ">"
+        source = text + ">"
     try:
-        return LexborHTMLParser(text, options=_OPTIONS)
+        return LexborHTMLParser(source, options=_OPTIONS)
     except SelectolaxError as error:  # the standard has a tree for every text: only memory can be missing
         raise MemoryError(str(error)) from error
 

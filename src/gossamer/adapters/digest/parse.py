@@ -6,7 +6,7 @@ Order matters in one place: text extraction takes boilerplate out of the tree, s
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gossamer.adapters.decode import Decoded, decode_body
 from gossamer.adapters.digest import charset, media
@@ -23,6 +23,9 @@ from gossamer.model.page import Digest, Job, Kind
 from gossamer.model.reason import Reason
 from gossamer.model.url import Url
 from gossamer.policy.directives import Directives, from_headers, from_meta
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
 
 ERROR_MAX_CHARS: Final = 300
 PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
@@ -62,10 +65,7 @@ def _html(
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
-    markup, was_cut = bounded(charset.decode(decoded.body, encoding.name), decoded.body)
-    if was_cut:
-        fields.setdefault("error", f"markup: cut where it nests deeper than {NESTING_MAX} elements")
-    tree = parse_html(markup)
+    tree, markup = _document(decoded.body, encoding, fields)
     found = scan(tree, markup)
     if not found.links:
         found.links += stray_frames(markup)
@@ -109,6 +109,16 @@ def _html(
         "links_found": judged.found,
     }
     return _digest(job, kind or "text/html", said, fields, hooks)
+
+
+def _document(body: bytes, encoding: charset.Charset, fields: dict[str, object]) -> tuple[LexborHTMLParser, str]:
+    """The document that a body is, and the text it was parsed from."""
+    markup, was_cut = bounded(charset.decode(body, encoding.name), body)
+    if was_cut:
+        fields.setdefault("error", f"markup: cut where it nests deeper than {NESTING_MAX} elements")
+    # Nothing was left out or replaced: the body is what encoding its text again would give.
+    as_sent = encoding.name == "utf-8" and encoding.source != "bom" and not was_cut and "\ufffd" not in markup
+    return parse_html(markup, body if as_sent else None), markup
 
 
 def _run_page_hooks(page: Page, judged: Judged, hooks: Hooks, fields: dict[str, object]) -> None:
