@@ -196,7 +196,7 @@ def test_a_robots_file_is_no_sitemap() -> None:
         ("https://a.example/x", "text/html", b"<rss version='2.0'><cha", "feed"),
         ("https://a.example/x", "text/html", b"<!DOCTYPE html><html><body>", "none"),
         ("https://a.example/x", "text/html", b"<html xmlns='http://www.w3.org/1999/xhtml'>", "none"),
-        ("https://a.example/s.xml.gz", "", gzip.compress(urlset("/a").encode()), "urlset"),
+        ("https://a.example/s.xml.gz", "", gzip.compress(urlset("/a").encode(), mtime=0), "urlset"),
         ("https://a.example/sitemap.txt", "text/plain", b"https://a.example/1\nhttps://a.exa", "text"),
         ("https://a.example/list.txt", "text/plain", b"https://a.example/1\n", "none"),
         ("https://a.example/sitemap", "text/html", b"https://a.example/1\n", "none"),
