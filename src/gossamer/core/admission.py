@@ -11,6 +11,7 @@ from gossamer.core.changes import Changes, decode_site, encode
 from gossamer.core.counters import Counters, bump
 from gossamer.core.hostqueue import enqueue
 from gossamer.core.ledger import Ledger
+from gossamer.core.twins import known_twin
 from gossamer.core.waiting import Waiting
 from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
@@ -76,6 +77,7 @@ class Admission:
         admitted = 0
         refused: dict[str, int] = {}
         touched: dict[str, HostRow] = {}
+        sites: dict[str, SiteRow | None] = {}
         for candidate in fresh:
             row = touched.get(candidate.host)  # the ledger's cache may have let go of a row that is not written yet
             if row is None:
@@ -89,7 +91,7 @@ class Admission:
                     row, _ = self._ledger.load(candidate.host, candidate.site)
                     self._counters.totals.hosts += 1
                 touched[row.host] = row
-            reason = self._refusal(candidate, row)
+            reason = self._refusal(candidate, row) or self._twin(changes, candidate, sites)
             if reason is not None:
                 bump(refused, reason)
                 bump(row.refused, reason)
@@ -141,6 +143,18 @@ class Admission:
         if row.tired_shapes and shape_of(candidate.url) in row.tired_shapes:
             return Reason.TRAP_SHAPE
         return judge_duplicates(row.fetched, row.duplicates) if row.duplicates else None
+
+    def _twin(self, changes: Changes, candidate: Candidate, sites: dict[str, SiteRow | None]) -> Reason | None:
+        """Whether a link leads to a page that is known under its other scheme, or with or without www."""
+        if candidate.kind is not Kind.PAGE or candidate.depth == 0 or candidate.redirects:
+            return None
+        if candidate.site not in sites:
+            raw = changes.get(Cf.SITE, candidate.site.encode())
+            sites[candidate.site] = decode_site(raw) if raw is not None else None
+        site = sites[candidate.site]
+        if site is None or not site.twins or known_twin(changes, site, candidate.key, candidate.site) is None:
+            return None
+        return Reason.TWIN
 
     def _enter(self, changes: Changes, candidate: Candidate, row: HostRow, now: float) -> None:
         sequence = self._counters.sequence()

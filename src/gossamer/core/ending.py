@@ -13,6 +13,7 @@ from gossamer.core.counters import bump
 from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.keys import shape_key
 from gossamer.core.turn import Turn
+from gossamer.core.twins import note_pair
 from gossamer.model.page import Digest, Job, Kind, Original, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
@@ -213,6 +214,7 @@ def _settle_content(
     else:
         _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
+        note_pair(changes, turn.key, host.site, row, now)
         _count_shape(changes, host, row)
     return "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
 

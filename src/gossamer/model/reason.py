@@ -30,6 +30,7 @@ class Reason(StrEnum):
     # budgets
     HOST_PENDING_FULL = "host-pending-full"
     SITE_BUDGET = "site-budget"
+    TWIN = "twin-of-known"  # the same page under http/https or www/apex is known, and the site serves both alike
     SITE_HOSTS = "site-hosts-full"
     PAGE_BUDGET = "page-budget"
     # robots and page directives

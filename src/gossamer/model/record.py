@@ -178,6 +178,7 @@ class SiteRow(msgspec.Struct, array_like=True, kw_only=True):
     hosts: int = 0  # host names let in, ever
     fronts: int = 0  # hosts whose first page was judged
     copied_fronts: int = 0  # those whose first page was a copy
+    twins: dict[str, tuple[int, int]] = {}  # policy.twins.Pair -> pairs of pages seen to be equal, and to differ
 
 
 class Copy(msgspec.Struct, array_like=True):

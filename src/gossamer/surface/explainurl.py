@@ -15,6 +15,7 @@ from gossamer.model.record import Cf, SiteRow
 from gossamer.model.view import Step
 from gossamer.policy.scope import judge, why
 from gossamer.policy.traps import judge_duplicates, judge_hosts, judge_shape, shape_of, static_trap
+from gossamer.policy.twins import are_merged, twin_keys
 from gossamer.policy.types import unwanted_type_of, wanted_url
 from gossamer.surface.evidence import Evidence
 from gossamer.surface.explainview import moment
@@ -113,6 +114,14 @@ def growth(evidence: Evidence) -> Step:
     return Step("growth", "no", f"{reason}: {what}", facts)
 
 
+def _twin_of(evidence: Evidence, site: SiteRow) -> str:
+    """In words, the known page that a URL is merged with; "" when there is none."""
+    for pair, twin in twin_keys(evidence.url.key, evidence.url.site):
+        if are_merged(*site.twins.get(pair, (0, 0))) and url_row(evidence.crawl.store, twin) is not None:
+            return f"{Reason.TWIN}: its site serves both alike ({pair}), and {twin} is known"
+    return ""
+
+
 def budgets(evidence: Evidence) -> Step:
     """Budgets of the crawl, the site and the host that still let it in, or do not."""
     crawl = evidence.crawl
@@ -137,6 +146,8 @@ def budgets(evidence: Evidence) -> Step:
             problem = f"{Reason.SITE_HOSTS}: its host is new, and its site has shown as many as are let in"
         elif judge_hosts(site.fronts, site.copied_fronts) is not None:
             problem = f"{Reason.TRAP_HOSTS}: its host is new, and the hosts of its site show one another's pages"
+    if evidence.row is None:
+        problem = _twin_of(evidence, site) or problem
     if crawl.config.scope.mode == "any":
         current = crawl.now - site.window_start < SITE_WINDOW_S
         used = site.fetched if current else 0

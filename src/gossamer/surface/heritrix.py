@@ -47,6 +47,7 @@ _REASONS: Final[dict[str, int]] = {
     Reason.HOST_PENDING_FULL: -5003,
     Reason.PAGE_LINKS: -5003,
     Reason.SITE_BUDGET: -5003,
+    Reason.TWIN: -5003,
     Reason.SITE_HOSTS: -5003,
     Reason.PAGE_BUDGET: -5003,
     Reason.ADDRESS_FORBIDDEN: -5001,
