@@ -1,4 +1,4 @@
-"""Every capacity figure of the reference documents, from the inputs each of them starts from.
+"""Capacity figures worked out by hand elsewhere, from the inputs each of them starts from.
 
 Two bases are in use there. Thinking is done at 1e5 seconds a day, which makes a billion pages a month 333 a second;
 results are reported at 86,400, which makes it 385.8. The plan always uses 86,400, so a figure that a document gives on

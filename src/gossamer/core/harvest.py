@@ -120,7 +120,7 @@ def redirect(
 ) -> tuple[list[Candidate], bool]:
     """Candidate for a redirect's target; notes the target, or why it is not followed, in the row.
 
-    The flag asks for one more visit: a redirect of a URL to itself is tried once again (FIELD-REPORTS: it may only
+    The flag asks for one more visit: a redirect of a URL to itself is tried once again (it may only
     have set a cookie) and is a loop after that.
     """
     location = redirect_target(outcome)

@@ -89,7 +89,6 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     text_chars: int = 0  # of the main text
     filed: bool = False  # in the near-duplicate index
     self_redirects: int = 0  # times it redirected to itself
-    lastmod: float = 0.0  # what a sitemap says, unix seconds
     charset: str = ""
     missing: int = 0  # visits in a row that were answered 404 or 410
 

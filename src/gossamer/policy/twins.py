@@ -1,7 +1,7 @@
 """One page under two addresses of its site: http and https, www and apex. Merged only by evidence, and reversibly.
 
 A site counts as serving the same under both forms once enough pairs of pages were seen to be equal and none to differ
-(DESIGN section 4, "Canonical form"). From then on a link is not admitted while its twin is known; what was admitted
+(docs/decisions/twins.md). From then on a link is not admitted while its twin is known; what was admitted
 before stays, and the first pair that differs ends the merge.
 """
 
