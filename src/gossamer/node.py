@@ -157,6 +157,7 @@ class Node:
             asyncio.create_task(self._watched(work))
             for work in (
                 self.dispatch.run(),
+                self.dispatch.beat(),
                 self._commit.run(),
                 self._refresh.run(),
                 self._tick(view),

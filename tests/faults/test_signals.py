@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import signal
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import NAME, MakeCrawl, Site, whole
+from tests.http.raw_server import Peer
 from tests.support.crawl import Crawl
-from tests.support.web import Web, pages
+from tests.support.web import HTML, Web, pages, reply
 
 INTERRUPTED = 130
 AT_ONCE_S = 4.0  # for closing the store on a busy machine
@@ -194,3 +196,30 @@ def wait_for(condition: object, timeout_s: float = 40.0) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_standing_still_is_held_against_nobody(web: Web, make_crawl: MakeCrawl) -> None:
+    async def slowly(peer: Peer) -> None:
+        await asyncio.sleep(0.4)
+        text = " ".join(f'<a href="/page{number}">{number}</a>' for number in range(12))
+        await peer.send(reply(text, headers=HTML + b"Connection: close\r\n"))
+
+    seed = web.add(NAME, pages({"/": slowly} | {f"/page{number}": slowly for number in range(12)})) + "/"
+    limits = {"total_timeout": "2s", "connect_timeout": "1s", "first_byte_timeout": "1s"}
+    crawl = make_crawl(seed, options={"fetch": limits, "workers": {"count": 1, "timeout": "1s"}})
+    process = crawl.start()
+    for seen in (3, 6, 9):
+        wait_for(lambda least=seen: len(web.targets(NAME)) > least)
+        time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGSTOP)
+        time.sleep(3.5)
+        os.killpg(process.pid, signal.SIGCONT)
+    assert process.wait(60) == 0
+    events = crawl.events()
+    assert [event for event in events if event.get("failure") or event.get("error")] == []
+    assert all(event["elapsed_ms"] < 1500 for event in events)
+    assert all(event["next_allowed"] - event["time"] < 1 for event in events)
+    assert {event["url"] for event in events if event["kind"] == "page"} == {
+        seed,
+        *(f"{seed}page{number}" for number in range(12)),
+    }

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
+import msgspec
+
 from gossamer.core.partition import Partition
+from gossamer.core.pulse import BEAT_S, Pulse
 from gossamer.core.turn import Turn
 from gossamer.model.event import FetchEvent
 from gossamer.model.limits import DIGEST_PENDING_MAX
@@ -20,6 +23,7 @@ PAUSE_MIN_S: Final = 1.0
 PAUSE_MAX_S: Final = 30.0
 NARROW_EVERY_S: Final = 0.5
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
+MISSED: Final = frozenset((Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.DISCONNECTED))
 
 Fetch = Callable[[Turn], Awaitable[tuple[Outcome, str, bytes]]]
 
@@ -50,6 +54,7 @@ class DispatchStage:
         self._note = note
         self._digest_load = digest_load
         self._fail = fail
+        self._pulse = Pulse(clock.now())
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._pause_s = 0.0
@@ -94,6 +99,12 @@ class DispatchStage:
         """Wait until nothing is in flight."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def beat(self) -> None:
+        """Keep watch over our own running until cancelled."""
+        while True:
+            self._pulse.beat(self._clock.now())
+            await asyncio.sleep(BEAT_S)
 
     async def run(self) -> None:
         """Hand out turns until stopped or exhausted."""
@@ -154,19 +165,24 @@ class DispatchStage:
         self.wake()
 
     async def _visit(self, turn: Turn) -> None:
+        begun = self._clock.now()
         outcome, digest, decoded = await self._fetch(turn)
         now = self._clock.now()
+        outcome = without_stall(outcome, self._pulse.stood_still_s(begun, now))
         self._judge_ourselves(outcome.failure is Failure.OURS, outcome.failure_detail, now)
         jobs, events = self._partition.fetched(turn, outcome, digest, decoded, now)
         self._note(events)
         self._submit(jobs)
 
     async def _resolve(self, host: str) -> None:
+        begun = self._clock.now()
         try:
             resolution: Resolution = await self._resolver.resolve(name_of(host))
         finally:
             self.resolving -= 1
         now = self._clock.now()
+        if resolution.error and self._pulse.stood_still_s(begun, now):
+            resolution = msgspec.structs.replace(resolution, ours=True)
         self._judge_ourselves(resolution.ours, resolution.error, now)
         self._partition.resolved(host, resolution, now)
 
@@ -181,3 +197,13 @@ class DispatchStage:
             self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, self._pause_s * 2))
             self.paused_until = now + self._pause_s
         self.pause_reason = detail or "no network"
+
+
+def without_stall(outcome: Outcome, stood_still_s: float) -> Outcome:
+    """An outcome as it counts when this process stood still meanwhile: its own lateness is not the server's."""
+    if not stood_still_s:
+        return outcome
+    if outcome.failure in MISSED or outcome.truncated in ("time", "disconnect"):
+        detail = f"this process stood still for {stood_still_s:.1f} s"
+        return msgspec.structs.replace(outcome, failure=Failure.OURS, failure_detail=detail)
+    return msgspec.structs.replace(outcome, elapsed_s=max(0.0, outcome.elapsed_s - stood_still_s))

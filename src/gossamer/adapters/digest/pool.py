@@ -22,6 +22,7 @@ from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.process import Process
 from gossamer.adapters.warc.files import OPEN
+from gossamer.core.pulse import Pulse
 from gossamer.model.config import Config
 from gossamer.model.errors import ConfigError, DiskFullError, GossamerError
 from gossamer.model.limits import DIGEST_JOBS_PER_WORKER_MAX, DIGEST_PENDING_MAX
@@ -317,11 +318,14 @@ class DigestPool:
             self.abandoned[name] = self._ends.pop(name, 0)
 
     async def _watch_workers(self) -> None:
-        """Kill workers that are at one page for too long."""
+        """Kill workers that are at one page for too long. They stop with us: time that we stood still is no work."""
+        pulse = Pulse(time.monotonic())
         while True:
             await asyncio.sleep(WATCH_S)
             now_s = time.monotonic()
+            awake_since_s = pulse.beat(now_s)
             for worker in list(self._workers):
                 job_id, since_s = worker.at()
-                if job_id and since_s and not worker.doomed and now_s - since_s > self._config.workers.timeout_s:
+                long_s = now_s - max(since_s, awake_since_s)
+                if job_id and since_s and not worker.doomed and long_s > self._config.workers.timeout_s:
                     worker.kill("timeout")
