@@ -10,9 +10,11 @@ from typing import Final, Self
 
 from gossamer.core.partition import Committed
 from gossamer.model.config import Config
+from gossamer.model.errors import UsageError
 from gossamer.model.page import Kind
 from gossamer.model.view import Snapshot
 from gossamer.node import Node
+from gossamer.surface import settings
 from gossamer.surface.page import Page
 from gossamer.surface.statusfile import StatusFile
 
@@ -25,20 +27,26 @@ class Crawl:
     """A crawl in this process. Iterating yields pages as they are committed; it ends when the crawl does.
 
     A page that is not taken holds the crawl back: at most PAGES_HELD_MAX wait. Leaving the context stops the crawl in
-    good order: everything fetched is kept, and a Crawl with the same directory goes on.
+    good order: everything fetched is kept, and another Crawl with the same directory goes on. A Crawl is entered once;
+    loops over it share its pages, and all of them end when it does.
     """
 
     def __init__(self, config: Config) -> None:
-        """Set up; nothing is opened or fetched before the context is entered. Raises ConfigError on entering."""
+        """Set up; nothing is opened or fetched before the context is entered."""
         self._config = config
         self._pages: asyncio.Queue[Page | None] = asyncio.Queue()
         self._node = Node(config, self._deliver)
         self._run: asyncio.Task[None] | None = None
         self._status = StatusFile(Path(config.directory) / "log")
         self._left = False
+        self._entered = False
 
     async def __aenter__(self) -> Self:
-        """Open the crawl's directory and start. Raises GossamerError."""
+        """Open the crawl's directory and start. Raises GossamerError: a bad seed, a value that is not allowed, ..."""
+        if self._entered:
+            raise UsageError("a Crawl is entered once; make another with the same configuration to go on")
+        self._config = self._node.config = settings.checked(self._config)
+        self._entered = True
         try:
             await self._node.start()
         except BaseException as error:
@@ -63,10 +71,13 @@ class Crawl:
         self._status.show(self._node.snapshot("interrupted" if self._left else "finished"))
 
     async def __aiter__(self) -> AsyncIterator[Page]:
-        """Committed pages; robots.txt files and sitemaps are left out."""
+        """Committed pages, without robots.txt files and sitemaps. Raises UsageError unless it was entered."""
+        if not self._entered:
+            raise UsageError('a Crawl yields pages only inside its context: "async with Crawl(config) as crawl"')
         while (page := await self._pages.get()) is not None:
             self._node.dispatch.hold(held=self._pages.qsize() >= PAGES_HELD_MAX)
             yield page
+        self._pages.put_nowait(None)  # for the other loops
         if self._run is not None:
             await self._run
 

@@ -7,9 +7,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import gossamer
+from gossamer.model.config import Archive, Limits, Politeness, Scope
+from gossamer.model.errors import GossamerError, UsageError
 from gossamer.surface import settings
 from tests.e2e.conftest import MakeCrawl, chain, write_site
 from tests.support.crawl import QUICK, Crawl, merged, toml
@@ -114,3 +117,73 @@ def test_hooks_take_part_and_one_that_raises_costs_a_recorded_error(
     assert "mine: RuntimeError" in pages["index.html"].event.error
     errors = json.loads(crawl.ask("report", "--format", "json").out)["errors"]
     assert errors == {"hook:mine": 2, "sink:mine": 1}
+
+
+def test_every_loop_over_a_crawl_ends_with_it(configured: tuple[gossamer.Config, Crawl]) -> None:
+    config, _ = configured
+
+    async def loops() -> list[int]:
+        async with gossamer.Crawl(config) as crawl:
+
+            async def count() -> int:
+                return len([page async for page in crawl])
+
+            async with asyncio.timeout(60):
+                return [*await asyncio.gather(count(), count()), await count()]
+
+    first, second, late = asyncio.run(loops())
+    assert (first + second, late) == (11, 0)
+
+
+def test_a_crawl_is_entered_before_it_is_read_and_only_once(configured: tuple[gossamer.Config, Crawl]) -> None:
+    config, _ = configured
+
+    async def misuse() -> list[str]:
+        crawl, said = gossamer.Crawl(config), []
+
+        async def read() -> None:
+            async with asyncio.timeout(20):
+                assert [page async for page in crawl] == []
+
+        async def enter() -> None:
+            async with crawl:
+                crawl.stop()
+
+        for act in (read, enter, enter):
+            try:
+                await act()
+            except UsageError as error:
+                said.append(str(error))
+        return said
+
+    before, again = asyncio.run(misuse())
+    assert "async with" in before
+    assert "once" in again
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seeds": ()}, "needs seeds"),
+        ({"seeds": ("mailto:a@b.example",)}, 'bad seed "mailto:a@b.example"'),
+        ({"politeness": Politeness(min_delay_s=-1.0)}, "politeness.min_delay_s = -1.0 is not allowed"),
+        ({"politeness": Politeness(min_delay_s=9.0, max_delay_s=2.0)}, "is more than politeness.max_delay"),
+        ({"archive": Archive(segment_bytes=1)}, "archive.segment_bytes = 1 is not allowed"),
+        ({"scope": Scope(mode="everything")}, "scope.mode"),  # type: ignore[arg-type]
+        ({"limits": Limits(pages="many")}, "limits.pages"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_bad_configuration_is_named_and_nothing_is_made(
+    tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    folder = tmp_path / "none"
+    config = gossamer.Config(seeds=("https://example.com/",), directory=str(folder))
+
+    async def enter() -> None:
+        async with gossamer.Crawl(msgspec.structs.replace(config, **change)):
+            pytest.fail("it was entered")
+
+    with pytest.raises(GossamerError) as caught:
+        asyncio.run(enter())
+    assert words in str(caught.value)
+    assert not folder.exists()

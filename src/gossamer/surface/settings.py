@@ -96,6 +96,23 @@ def check_whole(config: Config, where: str = "configuration") -> None:
             )
 
 
+def checked(config: Config) -> Config:
+    """A configuration that a program made, checked like one that is read. Raises ConfigError, UsageError for seeds."""
+    if not config.seeds:
+        raise UsageError("Config: a crawl needs seeds, those it began with when it goes on")
+    for name, options in SECTIONS.items():
+        for option in options:
+            value = getattr(getattr(config, name), option.field)
+            try:
+                option.kind.read(tomllib.loads(f"value = {option.kind.write(value)}")["value"])
+            except (BadValueError, TypeError, AttributeError, ValueError, OverflowError) as error:
+                what = f"{name}.{option.field} = {_toml(value)} is not allowed ({escape(str(error))})"
+                raise ConfigError(f"Config: {what}; it must be {option.kind.allowed}") from error
+    check_whole(config, "Config")
+    seeds = check_seeds([(seed, f"seeds[{index}]") for index, seed in enumerate(config.seeds)])
+    return msgspec.structs.replace(config, seeds=seeds)
+
+
 def dump(config: Config, *, seeds_file: str = "") -> str:
     """TOML text that `load` reads back equal, with a comment on each option. The directory is not part of it.
 
