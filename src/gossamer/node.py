@@ -336,7 +336,8 @@ class Node:
 
     async def _exhausted(self) -> None:
         await self.dispatch.exhausted.wait()
-        self.stop("nothing is left to fetch")
+        queued = self.partition.context.counters.totals.queued
+        self.stop("what is left waits for hosts that are set aside" if queued else "nothing is left to fetch")
 
     async def _tick(self, view: LiveView) -> None:
         while True:
@@ -368,7 +369,7 @@ async def _run_crawl(config: Config, view: LiveView) -> int:
     def interrupt() -> None:
         nonlocal interrupted
         interrupted = True
-        node.stop("interrupted: everything fetched is kept, the same command goes on")
+        node.stop("everything fetched is kept, the same command goes on")
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -133,3 +133,41 @@ def test_a_lane_owes_its_gap_over_a_restart_to_hosts_that_are_new() -> None:
     again = Run(web, settings, ["http://h1.example/"], store=first.store, clock=clock)
     assert again.go()
     assert gaps([*first.served, *again.served], 8.0, "lane") == []
+
+
+def test_a_host_that_is_new_after_a_restart_is_put_off_once_not_at_each_return() -> None:
+    settings = config(politeness={"start_jitter_s": 2.0})
+    web = farm(names(20), lambda _name: lambda _target: Answer())
+    first = Run(web, settings, ["http://h0.example/"])
+    assert first.go()
+    again = Run(web, settings, roots(names(20)), store=first.store, clock=VirtualClock(first.clock.now()))
+    started = again.clock.now()
+    assert again.go(10.0)
+    assert {s.host for s in again.served} == set(names(20)[1:])
+    assert max(s.start for s in again.served if s.target == "/robots.txt") <= started + 3.2
+
+
+def test_an_address_that_is_allowed_now_is_not_held_against_its_host() -> None:
+    web = farm(names(1), lambda _name: lambda _target: Answer(), where=lambda _number: "127.0.0.1")
+    first = Run(web, config(), roots(names(1)), allow=())
+    assert first.go()
+    assert first.served == []
+    still = Run(web, config(), [], store=first.store, clock=VirtualClock(first.clock.now() + 1), allow=())
+    assert still.go()
+    assert still.served == []
+    again = Run(web, config(), [], store=first.store, clock=VirtualClock(still.clock.now() + 1), allow=("127.0.0.0/8",))
+    assert again.go()
+    assert [s.target for s in again.served] == ["/robots.txt", "/"]
+    assert recount(first.store) == []
+
+
+def test_a_name_that_resolves_after_a_restart_is_fetched() -> None:
+    first = Run(farm([], chain), config(), ["http://h0.example/"])
+    assert first.go()
+    web = farm(names(1), lambda _name: lambda _target: Answer())
+    again = Run(web, config(), [], store=first.store, clock=VirtualClock(first.clock.now() + 1))
+    started = again.clock.now()
+    assert again.go()
+    assert [s.target for s in again.served] == ["/robots.txt", "/"]
+    assert started + 1 <= again.served[0].start < started + 2
+    assert recount(first.store) == []

@@ -15,6 +15,7 @@ from gossamer.core.robotsdesk import RobotsDesk
 from gossamer.core.waiting import Waiting
 from gossamer.model.config import Config
 from gossamer.model.limits import LEVELS
+from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow
 from gossamer.policy.politeness import gap_s, resumed_next_allowed
 from gossamer.policy.scope import ScopeRules
@@ -23,6 +24,7 @@ from gossamer.ports.store import Store
 ANY_LEVEL: Final = LEVELS - 1
 ASKED: Final = "asked"  # HostRow.not_found_state while a probe is under way
 LANES_READ_AT_ONCE: Final = 1_000
+FORBIDDEN_PARK_S: Final = 86_400.0
 
 
 class Context:
@@ -69,6 +71,7 @@ class Context:
             lane_of=lane_of,
             lane_floor=self._lane_floor,
             yield_slot=self._yield_slot,
+            on_admit=self._on_admit,
             on_activate=self._on_activate,
             chance=chance,
         )
@@ -93,11 +96,28 @@ class Context:
             floor = max(floor, self.started + self.lane_gap_s(row))
         return floor
 
+    def _on_admit(self, row: HostRow) -> None:
+        """A host has work. What a run before parked for its address or its name alone is looked up again.
+
+        `net.allow`, the resolver or the hosts file may be others now, and a look-up asks nothing of the host.
+        """
+        if not self.resumed or not row.parked.startswith((Reason.ADDRESS_FORBIDDEN, Reason.DNS_FAILED)):
+            return
+        forbidden = row.parked.startswith(Reason.ADDRESS_FORBIDDEN)
+        parked_s = FORBIDDEN_PARK_S if forbidden else self.config.politeness.park_s
+        if row.parked_until < self.started + parked_s:
+            row.parked_until = min(row.parked_until, self.started)
+            if not row.last_fetch:  # its back-off was for the name alone
+                row.next_allowed = min(row.next_allowed, self.started)
+
     def _on_activate(self, row: HostRow) -> None:
-        """A host gets a slot. After a restart its first visit waits a gap from the start, and is spread by jitter."""
+        """A host gets a slot. After a restart its first visit waits a gap from the start, and is spread by jitter.
+
+        Once: a host without an address gives its slot back while it waits, and would be put off each time it returns.
+        """
         if row.not_found_state == ASKED:
             row.not_found_state = ""  # the request was in memory only, and went with it
-        if self.resumed and row.last_fetch <= self.started:
+        if self.resumed and row.last_fetch <= self.started and row.next_allowed <= self.started + row.delay_s:
             politeness = self.config.politeness
             row.next_allowed = resumed_next_allowed(
                 row.next_allowed, row.delay_s, self.started, politeness.start_jitter_s, self.chance

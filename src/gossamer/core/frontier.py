@@ -40,11 +40,13 @@ class Frontier:
         lane_of: Callable[[str, str], str],
         lane_floor: Callable[[str, HostRow], float],
         yield_slot: Callable[[HostRow], None],
+        on_admit: Callable[[HostRow], None],
         on_activate: Callable[[HostRow], None],
         chance: Chance,
     ) -> None:
         """`lane_of(host, address)` names a lane, `lane_floor` says from when a lane new to memory may be used,
-        `yield_slot` commits a host to the end of its front queue, `on_activate` sees every row that gets a slot.
+        `yield_slot` commits a host to the end of its front queue, `on_admit` sees every row that a slot is looked for,
+        `on_activate` every row that gets one.
         """
         self._store = store
         self._ledger = ledger
@@ -53,6 +55,7 @@ class Frontier:
         self._lane_of = lane_of
         self._lane_floor = lane_floor
         self._yield_slot = yield_slot
+        self._on_admit = on_admit
         self._on_activate = on_activate
         self._chance = chance
         self.lanes = Lanes()
@@ -119,6 +122,7 @@ class Frontier:
                 return host
 
     def _admit(self, row: HostRow, now: float) -> None:
+        self._on_admit(row)
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
         if until - now > SLOT_HOLD_MAX_S:
             self._keep_promise(row.host, None)

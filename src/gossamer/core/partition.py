@@ -17,7 +17,7 @@ from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
 from gossamer.core.buckets import Buckets
 from gossamer.core.changes import Changes
-from gossamer.core.context import ASKED, Context
+from gossamer.core.context import ASKED, FORBIDDEN_PARK_S, Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import Dispatch, drop_place, park
 from gossamer.core.keys import segment_key
@@ -34,7 +34,6 @@ from gossamer.policy.scope import judge
 from gossamer.policy.traps import static_trap
 
 PATIENCE_S: Final = 3600.0  # a crawl is over when nothing may be fetched for this long
-FORBIDDEN_PARK_S: Final = 86_400.0
 
 
 class Pending(msgspec.Struct):
@@ -128,12 +127,12 @@ class Partition:
         frontier = self.context.frontier
         if not self.idle() or frontier.can_refill():
             return False
-        wakes = [at for host, at in frontier.asleep().items() if not self._parked(host)]
+        wakes = [at for host, at in frontier.asleep().items() if not self._parked(host, now)]
         return min(wakes, default=math.inf) > now + PATIENCE_S and frontier.passed_by() > now + PATIENCE_S
 
-    def _parked(self, host: str) -> bool:
+    def _parked(self, host: str, now: float) -> bool:
         row = self.context.ledger.find(host)
-        return row is not None and bool(row.parked)
+        return row is not None and bool(row.parked) and row.parked_until > now
 
     # -- seeds and refreshes ---------------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ class Partition:
                 park(
                     self.context,
                     row,
-                    f"{Reason.ADDRESS_FORBIDDEN}: {resolution.addresses[0]} is {why}",
+                    f"{Reason.ADDRESS_FORBIDDEN}: {resolution.addresses[0]} is {why}, which net.allow does not allow",
                     now + FORBIDDEN_PARK_S,
                 )
             else:
