@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import msgspec
+
 from gossamer.core.partition import Committed
 from gossamer.model.config import Config
 from gossamer.model.errors import UsageError
@@ -40,6 +42,8 @@ class Crawl:
         self._status = StatusFile(Path(config.directory) / "log")
         self._left = False
         self._entered = False
+        self._seed_failures: dict[str, str] = {}
+        self._last: Snapshot | None = None
 
     async def __aenter__(self) -> Self:
         """Open the crawl's directory and start. Raises GossamerError: a bad seed, a value that is not allowed, ..."""
@@ -68,7 +72,9 @@ class Crawl:
                 await self._run
         finally:
             await self._node.close()
-        self._status.show(self._node.snapshot("interrupted" if self._left else "finished"))
+        last = self._node.snapshot("interrupted" if self._left else "finished")
+        self._last = msgspec.structs.replace(last, seed_failures=self._seed_failures)
+        self._status.show(self._last)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
         """Committed pages, without robots.txt files and sitemaps. Raises UsageError unless it was entered."""
@@ -82,8 +88,11 @@ class Crawl:
             await self._run
 
     def snapshot(self) -> Snapshot:
-        """The state of the crawl at this moment."""
-        return self._node.snapshot()
+        """The state of the crawl at this moment; its last one when it was left.
+
+        Once iteration has ended `seed_failures` says of which seeds no page came, and why.
+        """
+        return self._last or msgspec.structs.replace(self._node.snapshot(), seed_failures=self._seed_failures)
 
     def stop(self, why: str = "stopped by its program") -> None:
         """End the crawl in good order; iteration ends when what is in flight is committed. `why` is for a person."""
@@ -98,5 +107,6 @@ class Crawl:
     async def _crawl(self) -> None:
         try:
             await self._node.run(self._status)
+            self._seed_failures = self._node.seed_failures()
         finally:
             self._pages.put_nowait(None)

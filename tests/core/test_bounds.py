@@ -25,6 +25,8 @@ CASES = {
     "robots": ({"hosts_ruleless": 5}, BoundName.ROBOTS, "5 of 8 hosts wait for their robots.txt"),
     "idle, resting": ({"hosts_active": 0, "asleep": 7}, BoundName.IDLE,
                       "all 7 hosts with work rest until they may be asked again"),
+    "idle, one host": ({"hosts_active": 0, "asleep": 1}, BoundName.IDLE,
+                       "the only host with work rests until it may be asked again"),
     "idle": ({"hosts_active": 0, "queued": 4}, BoundName.IDLE, "4 URLs queued, no host active"),
     "slots": ({"waiting": True, "slots": 8}, BoundName.SLOTS,
               "all 8 slots are taken while hosts wait; period 1.2 s (fetch and gap): at most 6.7 pages/s"),

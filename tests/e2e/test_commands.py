@@ -69,6 +69,10 @@ def test_what_a_crawl_leaves_behind(nginx: Nginx, seed: str, make_crawl: MakeCra
     stored = crawl.ask("get", page)
     assert stored.code == 0
     assert "matter111" in stored.out
+    lines = crawl.ask("log").out.count("\n")
+    assert lines == 12
+    for host, told in (("", lines), (NAME, lines), (seed.split("/")[2], lines), (f"{NAME}:1", 0), ("small", 0)):
+        assert crawl.ask("log", "--host", host).out.count("\n") == told
     never = crawl.ask("explain", "https://elsewhere.example/")
     assert never.code == 0
     assert "scope" in never.out.lower()

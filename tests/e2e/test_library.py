@@ -76,6 +76,21 @@ def test_every_page_is_shown_whole(configured: tuple[gossamer.Config, Crawl]) ->
     assert crawl.ask("verify").code == 0
 
 
+def test_why_a_seed_brought_no_page_is_told_when_the_crawl_is_over(tmp_path: Path) -> None:
+    seed = "http://127.77.0.1:9/"
+    config = gossamer.Config(seeds=(seed,), directory=str(tmp_path / "crawl"))
+
+    async def crawl() -> list[dict[str, str]]:
+        async with gossamer.Crawl(config) as crawl:
+            assert [page.url async for page in crawl] == []
+            inside = crawl.snapshot()
+        assert crawl.snapshot().state == "finished"
+        return [inside.seed_failures, crawl.snapshot().seed_failures]
+
+    why = "address-forbidden: 127.77.0.1 is loopback (127.0.0.0/8), which net.allow does not allow"
+    assert asyncio.run(crawl()) == [{seed: why}, {seed: why}]
+
+
 def test_leaving_early_keeps_everything_and_the_command_line_goes_on(configured: tuple[gossamer.Config, Crawl]) -> None:
     config, crawl = configured
     seen: list[str] = []

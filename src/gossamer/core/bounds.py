@@ -59,6 +59,8 @@ def judge_bound(load: Load) -> Bound:
         return Bound(BoundName.ROBOTS, f"{load.hosts_ruleless} of {load.hosts_active} hosts wait for their robots.txt")
     if not load.hosts_active:
         if load.asleep:
+            if load.asleep == 1:
+                return Bound(BoundName.IDLE, "the only host with work rests until it may be asked again")
             return Bound(BoundName.IDLE, f"all {load.asleep} hosts with work rest until they may be asked again")
         return Bound(BoundName.IDLE, f"{load.queued} URLs queued, no host active")
     ceiling = min(load.hosts_active, load.lanes or load.hosts_active) / load.period_s

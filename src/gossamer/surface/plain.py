@@ -90,7 +90,7 @@ def progress_line(snapshot: Snapshot) -> str:
         parts.append(f"failed {_top(snapshot.failures)}")
     copies = snapshot.duplicates_exact + snapshot.duplicates_near
     if copies:
-        parts.append(f"{show_count(copies)} copies")
+        parts.append(f"{show_count(copies)} {'copy' if copies == 1 else 'copies'}")
     if snapshot.eta_s is not None:
         parts.append(f"{show_duration(snapshot.eta_s)} left")
     if snapshot.bound.sentence:

@@ -17,6 +17,7 @@ from rich.console import Console, RenderableType
 
 from gossamer.model.errors import EXIT_OK, EXIT_VERIFY, StoreError, UsageError
 from gossamer.model.event import FetchEvent
+from gossamer.model.url import name_of
 from gossamer.model.view import Problem, VerifyProgress
 from gossamer.surface import settings
 from gossamer.surface.engine import CrawlReader
@@ -173,7 +174,9 @@ def verify(ctx: typer.Context, directory: Dir = _CRAWL, *, json: Json = False) -
 def log(
     directory: Dir = _CRAWL,
     form: Annotated[LogFormat, typer.Option("--format", help="json or heritrix (12 fields).")] = LogFormat.JSON,
-    host: Annotated[str, typer.Option(metavar="NAME", help="Only visits of this host.")] = "",
+    host: Annotated[
+        str, typer.Option(metavar="NAME", help="Only visits of this host; any port if none is given.")
+    ] = "",
     *,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more.")] = False,
 ) -> None:
@@ -189,7 +192,7 @@ def log(
         time.sleep(seconds)
 
     for event in read_events(directory / "log", damaged=damaged, wait=wait if follow else None):
-        if not wanted or event.host == wanted:
+        if wanted in ("", event.host, name_of(event.host)):
             sys.stdout.write(_log_line(event, form) + "\n")
 
 
