@@ -88,10 +88,10 @@ DIGEST_PENDING_MAX: Final = 64  # pages handed to workers or waiting for one
 TITLE_MAX_CHARS: Final = 500
 TEXT_MAX_CHARS: Final = 2 * MIB  # main text that is compared
 NESTING_MAX: Final = 5_000  # open elements; the parser's time grows with the square of it
-DIGEST_JOBS_PER_WORKER_MAX: Final = 16  # sent and not yet answered
+DIGEST_JOBS_PER_WORKER_MAX: Final = 48  # sent and not yet answered
 DIGEST_EXTRA_MAX: Final = 32  # values that digest hooks return for one page
 DIGEST_EXTRA_MAX_CHARS: Final = 4 * KIB  # each
-DIGEST_SYNC_JOBS: Final = 16  # pages written before a worker syncs its segment
+DIGEST_SYNC_JOBS: Final = 48  # pages written before a worker syncs its segment
 DIGEST_SYNC_S: Final = 0.05  # ... or as soon as this much time has passed
 
 # Commit
