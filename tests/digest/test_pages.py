@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.model.config import Scope
-from gossamer.model.limits import LINKS_PER_PAGE_MAX, TITLE_MAX_CHARS
+from gossamer.model.limits import LINKS_PER_PAGE_MAX, SITEMAP_URLS_MAX, TITLE_MAX_CHARS
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.policy.scope import compile_scope
@@ -375,3 +375,33 @@ def test_any_soup_is_digested(parts: list[str]) -> None:
 )
 def test_any_bytes_are_digested(body: bytes, content_type: str) -> None:
     assert digest(body, content_type=content_type).id == 7
+
+
+URLSET = "<urlset><url><loc>http://example.org/listed</loc></url></urlset>"
+INDEX = "<sitemapindex><sitemap><loc>http://example.org/more.xml</loc></sitemap></sitemapindex>"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "entries", "sitemaps"),
+    [
+        (URLSET, "application/xml", 1, 0),
+        ("\n" + URLSET, "text/plain", 1, 0),
+        ('<?xml version="1.0"?>' + URLSET, "text/html", 1, 0),
+        ('<?xml version="1.0"?>' + INDEX, "text/xml", 0, 1),
+        ("<rss><channel><item><link>http://example.org/listed</link></item></channel></rss>", "text/xml", 0, 0),
+        ('<?xml version="1.0"?><html><body><a href=/x>x</a></body></html>', "application/xhtml+xml", 0, 0),
+        ("http://example.org/listed\n", "text/plain", 0, 0),
+        (page("&lt;urlset>"), "text/html", 0, 0),
+    ],
+)
+def test_a_page_that_is_a_sitemap_is_read_as_one(body: str, content_type: str, entries: int, sitemaps: int) -> None:
+    found = digest(body, content_type=content_type)
+    assert (len(found.entries), len(found.sitemaps)) == (entries, sitemaps)
+
+
+def test_a_sitemap_that_lists_more_than_is_taken_says_so() -> None:
+    entries = "".join(f"<url><loc>http://example.org/{number}</loc></url>" for number in range(SITEMAP_URLS_MAX + 1))
+    found = digest(f"<urlset>{entries}</urlset>", kind=Kind.SITEMAP, content_type="text/xml")
+    assert len(found.entries) == SITEMAP_URLS_MAX
+    assert "more than is taken" in found.error
+    assert digest(URLSET, kind=Kind.SITEMAP, content_type="text/xml").error == ""

@@ -200,3 +200,25 @@ def test_redirects_to_forbidden_addresses_are_refused_in_a_crawl_of_everything(w
     for target in targets:
         explained = crawl.ask("explain", f"http://{target}/")
         assert "address-forbidden" in explained.out, explained.out
+
+
+def test_a_sitemap_that_another_host_links_to_is_read_before_and_after_its_robots_txt(
+    web: Web, make_crawl: MakeCrawl
+) -> None:
+    table: dict[str, Reply] = {"/robots.txt": "", "/listed": "listed"}
+    there = web.add("b.linked.example", pages(table))
+    table["/robots.txt"] = reply(f"Sitemap: {there}/map.xml\n", headers=b"Content-Type: text/plain\r\n")
+    table["/map.xml"] = reply(f"<urlset><url><loc>{there}/listed</loc></url></urlset>", headers=XML)
+    seed = web.add("a.linked.example", pages({"/": f'<a href="{there}/map.xml">map</a>'})) + "/"
+    crawl = make_crawl(seed)
+    assert crawl.run().code == 0
+    assert web.targets("b.linked.example") == ["/robots.txt", "/map.xml", "/listed"]
+
+
+def test_links_of_a_page_with_status_203_are_followed(web: Web, make_crawl: MakeCrawl) -> None:
+    changed = reply('<a href="/next">next</a>', status="203 Non-Authoritative Information")
+    seed = web.add("proxied.example", pages({"/": changed, "/next": "next"})) + "/"
+    crawl = make_crawl(seed)
+    assert crawl.run().code == 0
+    assert web.targets("proxied.example") == ["/robots.txt", "/", "/next"]
+    assert {event["url"]: event["verdict"] for event in crawl.events()}[seed] == "new"

@@ -21,6 +21,7 @@ from gossamer.policy.duplicates import is_unchanged
 from gossamer.policy.traps import judge_shape, shape_of
 
 OK: Final = 200
+CONTENT: Final = frozenset((OK, 203))  # statuses whose body is the page; 203: as some proxy has changed it
 NOT_MODIFIED: Final = 304
 NOT_FOUND: Final = 404
 GONE: Final = 410
@@ -74,7 +75,7 @@ def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str
         original=original,
         revisit=revisit,
         via=row.via if row is not None else "",
-        parse=outcome.status == OK and not outcome.cut_by_type,
+        parse=outcome.status in CONTENT and not outcome.cut_by_type,
         elapsed_s=outcome.elapsed_s,
     )
 
@@ -165,7 +166,7 @@ def settle_response(
         row.unchanged += 1
         _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
         return [], False, "not-modified"
-    if outcome.status != OK:
+    if outcome.status not in CONTENT:
         row.attempts += 1
         again = wants_retry(context, outcome, row)
         if not again:
@@ -229,6 +230,8 @@ def _candidates(
         return harvest.sitemap_entries(changes, digest, turn, row.depth, host)
     if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
         return []
+    if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
+        return harvest.sitemap_entries(changes, digest, turn, 0, host)
     known = context.admission.known.generations()
     return harvest.links(digest, turn, row.depth, known, duplicate=bool(row.duplicate_of))
 
@@ -352,7 +355,7 @@ def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: flo
     """The visit is over: the row is FETCHED and its next visit stands in the calendar."""
     row.state = State.FETCHED
     row.refresh = False
-    row.redirects = 0 if row.status == OK else row.redirects
+    row.redirects = 0 if row.status in CONTENT else row.redirects
     if row.status not in (NOT_FOUND, GONE) and row.status < SERVER_ERROR:
         row.missing = 0
     plan(context, changes, turn.key, row, now, duplicate=duplicate)

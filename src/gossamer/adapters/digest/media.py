@@ -10,7 +10,7 @@ from typing import Final
 SNIFF_BYTES: Final = 1_024
 MEDIA_TYPE_MAX_CHARS: Final = 100
 
-_HTML: Final = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
+HTML: Final = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
 _XML: Final = frozenset(("text/xml", "application/xml"))
 _UNSAID: Final = frozenset(("", "unknown/unknown", "application/unknown", "*/*"))  # MIME Sniffing standard, section 7
 _STARTS: Final = (  # MIME Sniffing standard, section 7.1
@@ -35,7 +35,7 @@ def is_html(kind: str, body: bytes) -> bool:
     Args: its media type as `media_type` gives it; its decoded body, of which the first bytes are looked at when the
     type is missing, says nothing, or says only XML.
     """
-    if kind in _HTML:
+    if kind in HTML:
         return True
     if kind in _XML:
         return _xml_root_is_html(body[:SNIFF_BYTES].lower())

@@ -16,6 +16,7 @@ from gossamer.adapters.digest.html import parse_html, scan, stray_frames
 from gossamer.adapters.digest.linkreader import LinkReader
 from gossamer.adapters.digest.links import Judged, LinkRules, resolve_base, trim
 from gossamer.adapters.digest.nesting import bounded
+from gossamer.adapters.digest.sitemap import types_of_sitemap
 from gossamer.adapters.digest.sitemaps import read_sitemap
 from gossamer.adapters.digest.text import language_of, main_text, title_of
 from gossamer.model.limits import NESTING_MAX
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 ERROR_MAX_CHARS: Final = 300
+SITEMAP_SNIFF_BYTES: Final = 1_024
+SITEMAP_KINDS: Final = frozenset(("urlset", "index", "text"))  # a feed is a page like any other
 PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
 
 
@@ -44,13 +47,21 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
         return _digest(job, kind, said, {})
     decoded = decode_body(job.payload, job.content_encoding, rules.body_max_bytes)
     fields: dict[str, object] = {"error": decoded.error[:ERROR_MAX_CHARS]} if decoded.error else {}
-    if job.kind is Kind.SITEMAP:
+    if job.kind is Kind.SITEMAP or _is_sitemap(job.url, kind, content_type, decoded.body):
         fields |= read_sitemap(job, decoded.body, content_type, rules, hooks)
         return _digest(job, kind, said, fields, hooks)
     if media.is_html(kind, decoded.body):
         return _html(job, kind, content_type, decoded, rules, hooks, fields, reader)
     _run_digest_hooks(job, kind, decoded.body, hooks, fields)
     return _digest(job, kind, said, fields, hooks)
+
+
+def _is_sitemap(url: str, kind: str, content_type: str, body: bytes) -> bool:
+    """Whether a page that was linked to is a sitemap, which robots.txt or an index may name only later."""
+    start = body[:SITEMAP_SNIFF_BYTES]
+    if kind in media.HTML and not start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<?xml"):
+        return False
+    return types_of_sitemap(url, content_type, start) in SITEMAP_KINDS
 
 
 def _html(

@@ -7,7 +7,7 @@ import time
 from gossamer.adapters.digest.hooks import Hooks
 from gossamer.adapters.digest.links import Judged, LinkRules, judge_links
 from gossamer.adapters.digest.sitemap import parse_sitemap
-from gossamer.model.limits import SITEMAP_URLS_MAX, SITEMAPS_PER_HOST_MAX
+from gossamer.model.limits import SITEMAP_MAX_BYTES, SITEMAP_URLS_MAX, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Job, SitemapEntry
 from gossamer.model.reason import Reason
 from gossamer.model.url import Base, Url
@@ -43,8 +43,12 @@ def read_sitemap(job: Job, body: bytes, content_type: str, rules: LinkRules, hoo
         "refused": judged.refused,
         "links_found": judged.found,
     }
-    if result.error:
-        fields["error"] = f"sitemap: {result.error}"[:ERROR_MAX_CHARS]
+    error = result.error
+    if not error and (result.truncated or len(result.children) > SITEMAPS_PER_HOST_MAX):
+        most = f"{SITEMAP_URLS_MAX:,} URLs, {SITEMAPS_PER_HOST_MAX:,} sitemaps, {SITEMAP_MAX_BYTES >> 20} MiB"
+        error = f"lists more than is taken of one ({most})"
+    if error:
+        fields["error"] = f"sitemap: {error}"[:ERROR_MAX_CHARS]
     return fields
 
 
