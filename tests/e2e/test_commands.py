@@ -62,6 +62,9 @@ def test_what_a_crawl_leaves_behind(nginx: Nginx, seed: str, make_crawl: MakeCra
     assert status.code == 0
     assert json.loads(status.out)
     assert crawl.ask("report").code == 0
+    written = crawl.directory / "reports" / "mine.html"  # a directory that is made when something is written there
+    assert crawl.ask("report", "--format", "html", "--output", str(written)).code == 0
+    assert "<html" in written.read_text()
     page = seed.replace("index", "page3")
     explained = crawl.ask("explain", page)
     assert explained.code == 0

@@ -40,7 +40,7 @@ def get(
     listed: Annotated[bool, typer.Option("--list", help="List the stored copies.")] = False,
     json: Annotated[bool, typer.Option("--json", help="With --list: JSON.")] = False,
 ) -> None:
-    """Print the stored copy of a URL: the newest, or the one that was current at --at."""
+    """Print the stored copy of a URL: the newest, or that of --at."""
     from gossamer.surface.reading import opened
 
     time = parse_time(at) if at else None

@@ -112,12 +112,11 @@ def report(
     form: Annotated[ReportFormat, typer.Option("--format", help="text, json or html.")] = ReportFormat.TEXT,
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="A file, or - for stdout.")] = None,
 ) -> None:
-    """Hosts, statuses, types, refusals, slowest hosts, duplicates; with charts as HTML."""
+    """What came of a crawl: hosts, statuses, refusals; HTML has charts."""
     with opened(ctx, directory) as reader:
         data = reader.report()
     if form is ReportFormat.HTML and output is None and sys.stdout.isatty():
         output = directory / "reports" / "report.html"
-        output.parent.mkdir(parents=True, exist_ok=True)
     if form is ReportFormat.TEXT and (output is None or str(output) == "-"):
         show(render_report(data))
         return
@@ -131,6 +130,8 @@ def report(
         sys.stdout.write(text)
         return
     try:
+        if output.parent == directory / "reports":
+            output.parent.mkdir(exist_ok=True)
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {escape(str(output))}: cannot be written: {error.strerror}") from error
@@ -144,7 +145,7 @@ def explain(
     *,
     json: Json = False,
 ) -> None:
-    """Why a URL was fetched or not: each step from its canonical form to its next visit."""
+    """Why a URL was fetched or not: each step of its road."""
     with opened(ctx, directory) as reader:
         explanation = reader.explain(complete(url))
     if json:
@@ -154,7 +155,7 @@ def explain(
 
 
 def verify(ctx: typer.Context, directory: Dir = _CRAWL, *, json: Json = False) -> None:
-    """Check that each fetched page has its record with the right digest, and each record its row."""
+    """Check that fetched pages, archive records and digests agree."""
     problems = 0
     last = VerifyProgress()
     with opened(ctx, directory) as reader:
