@@ -49,8 +49,8 @@ FORBIDDEN = {
     "::ffff:10.0.0.1": "IPv4-mapped (::ffff:0:0/96)",
     "::ffff:8.8.8.8": "IPv4-mapped (::ffff:0:0/96)",
     "::ffff:7f00:1": "IPv4-mapped (::ffff:0:0/96)",
-    "64:ff9b::10.0.0.1": "carries private (10.0.0.0/8)",
-    "64:ff9b::a9fe:a9fe": "carries link-local (169.254.0.0/16)",
+    "64:ff9b::10.0.0.1": "an address that carries private (10.0.0.0/8)",
+    "64:ff9b::a9fe:a9fe": "an address that carries link-local (169.254.0.0/16)",
     "64:ff9b:1::8.8.8.8": "local NAT64 (64:ff9b:1::/48)",
     "100::1": "discard-only (100::/64)",
     "2001::1": "Teredo (2001::/32)",
@@ -137,8 +137,14 @@ def test_allow_lifts_exactly_what_it_names() -> None:
     ],
 )
 def test_the_address_inside_is_judged_too(address: str, outer: str) -> None:
-    assert forbidden(address, parse_networks([outer])) == "carries private (10.0.0.0/8)"
+    assert forbidden(address, parse_networks([outer])) == "an address that carries private (10.0.0.0/8)"
     assert forbidden(address, parse_networks([outer, "10.0.0.0/8"])) is None
+
+
+def test_loopback_of_ipv6_is_allowed_by_its_own_name_alone() -> None:
+    assert forbidden("::1", parse_networks(["::1"])) is None
+    assert forbidden("::1", parse_networks(["127.0.0.0/8", "0.0.0.0/8"])) is not None
+    assert forbidden("::7f00:1", parse_networks(["::/96"])) == "an address that carries loopback (127.0.0.0/8)"
 
 
 @pytest.mark.parametrize("bad", ["10.0.0.0/33", "10.0.0.1/8", "intranet", "", "fe80::1%eth0", "1" * 9999, "0x7f.1"])

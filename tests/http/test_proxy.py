@@ -129,9 +129,6 @@ def test_address_of_the_target_is_vetted_through_a_proxy_too() -> None:
         ("http", b"garbage\r\n\r\n"),
         ("http", b"HTTP/1.1 200 OK\r\n\r\nearly bytes"),
         ("http", b""),
-        ("socks5", b"\x05\xff"),
-        ("socks5", b"\x04\x00"),
-        ("socks5", b"\x05\x02"),
         ("socks5", b"\x05\x00\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"),
         ("socks5", b"\x05"),
     ],
@@ -146,6 +143,26 @@ def test_proxy_that_refuses_or_talks_nonsense(scheme: str, speech: bytes) -> Non
     assert outcome.failure_detail
 
 
+@pytest.mark.parametrize(
+    ("kind", "scheme", "speech"),
+    [
+        ("http", "http", b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
+        ("http", "https", b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
+        ("socks5", "http", b"\x05\xff"),
+        ("socks5", "http", b"\x04\x00"),
+        ("socks5", "https", b"\x05\x02"),
+    ],
+)
+def test_proxy_that_does_not_let_us_in_is_no_fault_of_the_host(kind: str, scheme: str, speech: bytes) -> None:
+    async def handle(peer: Peer) -> None:
+        await peer.reader.read(1)
+        await peer.send(speech)
+
+    outcome, _ = uvloop.run(through(kind, handle, scheme=scheme))
+    assert outcome.failure is Failure.OURS
+    assert outcome.failure_detail
+
+
 def test_proxy_that_is_not_there() -> None:
     async def run() -> Outcome:
         async with serve(http_proxy) as gone:
@@ -153,7 +170,7 @@ def test_proxy_that_is_not_there() -> None:
         return await make_client(proxy=f"http://127.0.0.1:{port}").fetch(make_request(80))
 
     outcome = uvloop.run(run())
-    assert outcome.failure is Failure.PROXY
+    assert outcome.failure is Failure.OURS
     assert "ECONNREFUSED" in outcome.failure_detail
 
 

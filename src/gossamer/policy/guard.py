@@ -129,7 +129,7 @@ def forbidden(address: str, allow: Networks) -> str | None:
     for inner in _inner(number):
         phrase = _V4_PHRASES[bisect_right(_V4_STARTS, inner) - 1]
         if phrase is not None and not allow.has(inner):
-            return f"carries {phrase}"
+            return f"an address that carries {phrase}"
     return None
 
 
@@ -144,7 +144,9 @@ def _v6_phrase(number: int) -> str | None:
 
 @lru_cache(maxsize=8_192)
 def _inner(number: int) -> tuple[int, ...]:
-    """IPv4 addresses inside an IPv6 one."""
+    """IPv4 addresses inside an IPv6 one. `::` and `::1` look as if they had one and have none (RFC 4291, 2.5.5.1)."""
+    if number - _V6_BASE <= 1:
+        return ()
     for start, end, takes in _CARRIERS:
         if start <= number <= end:
             return tuple(take(number - _V6_BASE) for take in takes)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from gossamer.adapters.decode import applied_codings
 from gossamer.adapters.http.exchange import Exchange
 from gossamer.adapters.http.pool import Key, Pool
-from gossamer.adapters.http.proxy import ProxyError, open_tunnel, parse_proxy
+from gossamer.adapters.http.proxy import AUTH_REQUIRED, ProxyError, open_tunnel, parse_proxy
 from gossamer.adapters.http.response import Response
 from gossamer.adapters.http.tls import TlsStore
 from gossamer.adapters.http.trouble import Trouble, of_connect, of_error, same_address
@@ -116,6 +116,8 @@ class HttpClient:
             if response.head is not None:
                 self._keep_session(key, connection)
             connection.close()
+        if response.head is not None and response.head.status == AUTH_REQUIRED and self._absolute(visit.request):
+            raise Trouble(Failure.OURS, "the proxy does not take our credentials (407)")
         return visit.outcome(connection, response)
 
     def _keep_session(self, key: Key, connection: Exchange) -> None:
@@ -174,8 +176,8 @@ class HttpClient:
             _, connection = await loop.create_connection(lambda: Exchange(loop), host, port)
         except OSError as error:
             trouble = of_connect(error, host)
-            if proxy and trouble.failure is not Failure.OURS:
-                trouble = Trouble(Failure.PROXY, f"proxy {host}:{port}: {trouble.detail}")
+            if proxy:  # it is part of our own network: no host can help it
+                trouble = Trouble(Failure.OURS, f"proxy {host}:{port}: {trouble.detail}")
             raise trouble from None
         try:
             if proxy is None:
@@ -184,7 +186,7 @@ class HttpClient:
                 await open_tunnel(connection, proxy, request)
         except ProxyError as error:
             connection.close()
-            raise Trouble(Failure.PROXY, str(error)) from None
+            raise Trouble(Failure.OURS if error.ours else Failure.PROXY, str(error)) from None
         except BaseException:
             connection.close()
             raise

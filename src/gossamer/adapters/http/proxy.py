@@ -37,8 +37,16 @@ _SOCKS_ERRORS: Final = {
 }
 
 
+AUTH_REQUIRED: Final = 407
+
+
 class ProxyError(Exception):
     """The proxy refused, or what it said is not its protocol."""
+
+    def __init__(self, words: str, *, ours: bool = False) -> None:
+        """`ours`: whatever host is asked for, the proxy will not serve us as we are configured."""
+        super().__init__(words)
+        self.ours = ours
 
 
 class Proxy(msgspec.Struct, frozen=True):
@@ -102,7 +110,8 @@ async def _connect(connection: Exchange, proxy: Proxy, request: Request) -> None
     except HeadError as error:
         raise ProxyError(f"answer to CONNECT: {error}") from None
     if not 200 <= head.status < 300:
-        raise ProxyError(f"CONNECT {authority}: {head.status} {head.reason[:100]}")
+        refused = head.status == AUTH_REQUIRED
+        raise ProxyError(f"CONNECT {authority}: {head.status} {head.reason[:100]}", ours=refused)
     if len(buffer) > end:
         raise ProxyError("bytes after the answer to CONNECT")
 
@@ -112,12 +121,12 @@ async def _socks5(connection: Exchange, proxy: Proxy, request: Request) -> None:
     connection.send(b"\x05\x02\x00\x02" if proxy.user else b"\x05\x01\x00")
     version, method = await reader.exactly(2)
     if version != 5 or method not in (0, 2) or (method == 2 and not proxy.user):
-        raise ProxyError(f"SOCKS5 greeting: version {version}, method {method}")
+        raise ProxyError(f"SOCKS5 greeting: version {version}, method {method}", ours=True)
     if method == 2:
         user, password = proxy.user.encode(), proxy.password.encode()
         connection.send(bytes([1, len(user)]) + user + bytes([len(password)]) + password)
         if (await reader.exactly(2))[1] != 0:
-            raise ProxyError("SOCKS5: user and password refused")
+            raise ProxyError("SOCKS5: user and password refused", ours=True)
     address = ipaddress.ip_address(request.address)
     kind = b"\x01" if address.version == 4 else b"\x04"
     connection.send(b"\x05\x01\x00" + kind + address.packed + request.port.to_bytes(2, "big"))
