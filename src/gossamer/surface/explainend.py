@@ -144,7 +144,10 @@ def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
         return f"never seen under this scheme, but as {evidence.other_scheme.url}", "note"
     if evidence.is_seed:
         return "a seed that was not admitted yet: it is when the crawl runs", "wait"
-    return "never seen: no page that was fetched has a link to it that is followed; nothing would keep it out", "note"
+    return (
+        "never seen: no page that was fetched had a link to it that was followed then; nothing would keep it out now "
+        "(links that another depth or scope refused count when their page is read again)"
+    ), "note"
 
 
 def _fetched(evidence: Evidence, row: UrlRow) -> tuple[str, Mark]:
