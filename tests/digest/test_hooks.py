@@ -124,3 +124,21 @@ def test_hooks_are_in_the_order_of_their_names(install: Install) -> None:
     install("def f(): ...\ndef g(): ...", {"gossamer.sinks": "zebra = MODULE:f\nape = MODULE:g"})
     assert [name for name, _ in load("gossamer.sinks")] == ["ape", "zebra"]
     assert load("gossamer.nothing") == []
+
+
+class Spiteful:
+    """Raises when it is asked what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth")
+
+
+def test_what_a_hook_returns_may_raise_and_costs_a_recorded_error() -> None:
+    hooks = Hooks(scope=[("s", lambda *_: Spiteful())], digest=[("d", lambda _: {"a": Spiteful()})])
+    assert hooks.in_scope("http://example.org/", "", 0) is None
+    found = digest("<p>text</p>", hooks=hooks)
+    assert found.extra == {}
+    assert [error.split(":")[0] for error in found.hook_errors] == ["s", "d"]

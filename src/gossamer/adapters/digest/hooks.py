@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from gossamer.model.errors import ConfigError
@@ -97,9 +98,9 @@ class Hooks:
     def in_scope(self, url: str, via: str, depth: int) -> bool | None:
         """The first opinion that a scope hook has."""
         for name, hook in self.scope:
-            opinion = self._call(name, None, hook, url, via, depth)
+            opinion = self._call(name, None, lambda *args, hook=hook: _opinion(hook(*args)), url, via, depth)
             if opinion is not None:
-                return bool(opinion)
+                return opinion
         return None
 
     def filter_links(self, page: Page, links: Sequence[str]) -> list[str]:
@@ -115,11 +116,11 @@ class Hooks:
         """What the digest hooks return for a page, bounded."""
         found: dict[str, str] = {}
         for name, hook in self.digest:
-            values = self._call(name, None, lambda *args, hook=hook: dict(hook(*args) or {}), page)
+            values = self._call(name, None, lambda *args, hook=hook: _texts(hook(*args)), page)
             for key, value in (values or {}).items():
                 if len(found) >= DIGEST_EXTRA_MAX:
                     break
-                found[str(key)[:DIGEST_EXTRA_MAX_CHARS]] = str(value)[:DIGEST_EXTRA_MAX_CHARS]
+                found[key] = value
         return found
 
     def _call(self, name: str, default: T, hook: Callable[..., T], *args: object) -> T:
@@ -131,6 +132,16 @@ class Hooks:
             if len(self.errors) < ERRORS_MAX:
                 self.errors.append(f"{name}: {type(error).__name__}: {error}"[:ERROR_MAX_CHARS])
             return default
+
+
+def _opinion(said: object) -> bool | None:
+    return None if said is None else bool(said)
+
+
+def _texts(said: object) -> dict[str, str]:
+    """What a digest hook returned as short texts; raises whatever its objects raise when they are asked for theirs."""
+    pairs = islice(dict(cast("Mapping[object, object]", said or {})).items(), DIGEST_EXTRA_MAX)
+    return {str(key)[:DIGEST_EXTRA_MAX_CHARS]: str(value)[:DIGEST_EXTRA_MAX_CHARS] for key, value in pairs}
 
 
 def load(group: str) -> list[Named]:
