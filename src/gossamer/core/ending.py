@@ -158,7 +158,7 @@ def settle_response(
         candidates, again = harvest.redirect(context, changes, turn, outcome, row, now)
         if again:
             return candidates, True, "redirect"
-        _disappeared(changes, turn, row)
+        _disappeared(changes, turn.key, row)
         _ended(context, changes, row, turn, now, duplicate=True)
         return candidates, False, "redirect"
     if outcome.status == NOT_MODIFIED and job.revisit:
@@ -172,7 +172,7 @@ def settle_response(
         if not again:
             if outcome.status in (NOT_FOUND, GONE):
                 row.missing += 1
-                _disappeared(changes, turn, row)
+                _disappeared(changes, turn.key, row)
             _ended(context, changes, row, turn, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
@@ -208,10 +208,7 @@ def _settle_content(
         row.detail = f"only its head is kept: {digest.media_type} is not asked for (fetch.types)"
         context.counters.refuse(Reason.TYPE_NOT_WANTED)
     if turn.kind is Kind.PAGE and softfour.is_soft_404(host, row):
-        row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
-        host.soft404s += 1
-        _disappeared(changes, turn, row)
-        context.counters.refuse(Reason.SOFT_404)
+        _mark_soft_404(context, changes, turn.key, host, row)
     else:
         _judge_copies(context, changes, host, turn, job, digest, row)
     if turn.kind is Kind.PAGE:
@@ -306,11 +303,29 @@ def _judge_copies(
         _count_front(changes, host, copied=bool(row.duplicate_of))
 
 
-def _disappeared(changes: Changes, turn: Turn, row: UrlRow) -> None:
+def judge_again(context: Context, changes: Changes, key: str, host: HostRow) -> None:
+    """The site's not-found page has been learned: is the page that made us ask one itself?"""
+    row = changes.url(key)
+    if row is None or row.status != OK or row.reason or not softfour.is_soft_404(host, row):
+        return
+    if row.duplicate_of:
+        host.duplicates -= 1
+    _mark_soft_404(context, changes, key, host, row)
+    changes.put_url(key, row)
+
+
+def _mark_soft_404(context: Context, changes: Changes, key: str, host: HostRow, row: UrlRow) -> None:
+    row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
+    host.soft404s += 1
+    _disappeared(changes, key, row)
+    context.counters.refuse(Reason.SOFT_404)
+
+
+def _disappeared(changes: Changes, key: str, row: UrlRow) -> None:
     """What a page said is no longer there: it is no copy any more, and nothing is a copy of it from now on."""
     row.duplicate_of, row.duplicate_kind = "", ""
     if row.filed and row.simhash is not None:
-        copies.unfile_fingerprint(changes, turn.key, row.simhash)
+        copies.unfile_fingerprint(changes, key, row.simhash)
     row.filed = False
 
 

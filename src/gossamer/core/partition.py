@@ -235,6 +235,8 @@ class Partition:
         self._leave_queue(changes, host, turn)
         if turn.kind is Kind.PROBE:
             softfour.learn(host.row, outcome.status, digest)
+            if turn.errand is not None:
+                ending.judge_again(self.context, changes, turn.errand.about, host.row)
         candidates, again, verdict = self._settled(changes, host, pending, digest, row, now)
         if again:
             ending.requeue(self.context, changes, host.row, turn, row)
@@ -357,7 +359,7 @@ class Partition:
         if not host.row.addresses:
             return
         host.row.not_found_state = ASKED
-        errand = softfour.probe(self.context, host, row.url)
+        errand = softfour.probe(self.context, host, turn.key, row.url)
         if errand is None:
             host.row.not_found_state = softfour.HONEST
         else:

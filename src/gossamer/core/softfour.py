@@ -28,8 +28,11 @@ def suspicious(host: HostRow, row: UrlRow) -> bool:
     )
 
 
-def probe(context: Context, host: ActiveHost, url: str) -> Errand | None:
-    """A request for a path that cannot exist beside `url`; None when robots.txt forbids it."""
+def probe(context: Context, host: ActiveHost, about: str, url: str) -> Errand | None:
+    """A request for a path that cannot exist beside `url`; None when robots.txt forbids it.
+
+    `about`: key of the page that gave the suspicion; it is judged again once the answer is known.
+    """
     scheme, name, port, target = wire_parts(url)
     folder = target.partition("?")[0].rpartition("/")[0]
     path = f"{folder}/gossamer-{int(context.chance.random() * 10**15):015d}"
@@ -39,7 +42,7 @@ def probe(context: Context, host: ActiveHost, url: str) -> Errand | None:
     made = parse(f"{scheme}://{name}:{port}{path}")
     if not isinstance(made, Url):
         return None
-    return Errand(kind=Kind.PROBE, url=made.wire, key=made.key, for_host=host.name, scheme=scheme)
+    return Errand(kind=Kind.PROBE, url=made.wire, key=made.key, for_host=host.name, scheme=scheme, about=about)
 
 
 def learn(host: HostRow, status: int, digest: Digest) -> None:

@@ -19,6 +19,7 @@ class Errand(msgspec.Struct, kw_only=True):
     scheme: str  # of the rules
     hops: int = 0
     seen: tuple[str, ...] = ()
+    about: str = ""  # URL key of the page that made us probe
 
 
 class Turn(msgspec.Struct, kw_only=True):
