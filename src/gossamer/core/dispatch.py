@@ -14,6 +14,7 @@ from gossamer.core.robotsdesk import Standing
 from gossamer.core.turn import Errand, Turn
 from gossamer.model.event import FetchEvent
 from gossamer.model.limits import SLOW_SLOTS_SHARE
+from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.model.url import Url, parse, wire_parts
@@ -94,7 +95,7 @@ class Dispatch:
             if excluded:
                 self._refuse(changes, host, place, row, Reason.SCOPE_EXCLUDED, excluded, now)
                 continue
-            scheme, name, port, target = wire_parts(row.url)
+            scheme, _, _, target = wire_parts(row.url)
             standing = self._c.desk.standing(host, scheme, now)
             if standing is Standing.MISSING:
                 host.queue.give_back(place)
@@ -112,58 +113,38 @@ class Dispatch:
             if self._site_exhausted(changes, host.row, now):
                 host.queue.give_back(place)
                 return None
-            return self._turn(host, address, now, place=place, row=row, parts=(scheme, name, port, target))
+            return self._queue_entry_turn(host, address, now, place, row)
         return None
 
-    def _turn(
-        self,
-        host: ActiveHost,
-        address: str,
-        now: float,
-        *,
-        place: Place,
-        row: UrlRow,
-        parts: tuple[str, str, int, str],
-    ) -> Turn:
-        self._buckets.take(address, now)
-        known = row.pointer is not None and bool(row.payload_digest) and row.status == 200
-        scheme, name, port, target = parts
-        return Turn(
-            id=self._next_id(),
-            host=host.name,
-            lane=_lane_id(host),
-            kind=row.kind,
-            url=row.url,
-            key=place.key,
-            scheme=scheme,
-            name=name,
-            port=port,
-            target=target,
-            address=address,
-            started=now,
-            place=place,
-            row=row,
-            etag=row.etag if known else "",
-            last_modified=row.last_modified if known else "",
-        )
+    def _queue_entry_turn(self, host: ActiveHost, address: str, now: float, place: Place, row: UrlRow) -> Turn:
+        turn = self._turn(host, address, now, row.kind, row.url, place.key)
+        turn.place, turn.row = place, row
+        if row.pointer is not None and row.payload_digest and row.status == 200:
+            turn.etag, turn.last_modified = row.etag, row.last_modified
+        return turn
 
     def _errand_turn(self, host: ActiveHost, errand: Errand, address: str, now: float) -> Turn:
+        turn = self._turn(host, address, now, errand.kind, errand.url, errand.key)
+        turn.errand = errand
+        return turn
+
+    def _turn(self, host: ActiveHost, address: str, now: float, kind: Kind, url: str, key: str) -> Turn:
+        """Count the request in its networks' buckets and make the turn."""
         self._buckets.take(address, now)
-        scheme, name, port, target = wire_parts(errand.url)
+        scheme, name, port, target = wire_parts(url)
         return Turn(
             id=self._next_id(),
             host=host.name,
             lane=_lane_id(host),
-            kind=errand.kind,
-            url=errand.url,
-            key=errand.key,
+            kind=kind,
+            url=url,
+            key=key,
             scheme=scheme,
             name=name,
             port=port,
             target=target,
             address=address,
             started=now,
-            errand=errand,
         )
 
     def _next_id(self) -> int:
