@@ -7,6 +7,7 @@ import json
 import math
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -169,3 +170,12 @@ def test_explanations_name_each_step(width: int, hostile: bool) -> None:
     for wanted in ("canonical form", "utm_source", "robots.txt", "Allow: /a", "place 3", "304", "2026-01-02 00:00:00Z"):
         assert wanted in text
     assert (HOSTILE[:5] in text) is False
+
+
+def test_columns_shorter_than_a_minute_are_told_apart() -> None:
+    data = report()
+    start = 1_700_000_000.0
+    short = [msgspec.structs.replace(part, start=start + n) for n, part in enumerate(data.timeline[:4])]
+    page = report_html(msgspec.structs.replace(data, timeline=tuple(short), slice_s=1.0))
+    assert "22:13:20" in page
+    assert "22:13:23" in page

@@ -23,6 +23,7 @@ from gossamer.surface.units import plural, show_count, show_duration, show_rate,
 
 COLUMNS_MAX: Final = 120
 BARS_MAX: Final = 12
+MINUTE_S: Final = 60.0
 _TEMPLATE: Final = "report.html"
 
 
@@ -117,11 +118,11 @@ def _step_s(data: ReportData) -> float:
 
 
 def _timeline(data: ReportData) -> Markup:
-    step = _step(data)
+    step, step_s = _step(data), _step_s(data)
     groups = [data.timeline[start : start + step] for start in range(0, len(data.timeline), step)]
     points = [
         Column(
-            moment(group[0].start)[11:16],
+            moment(group[0].start)[11 : 16 if step_s >= MINUTE_S else 19],
             sum(part.pages for part in group),
             sum(part.failures for part in group),
             f"{moment(group[0].start)}: {sum(part.pages for part in group):,} pages, "
