@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.http.raw_server import Peer
-from tests.support.crawl import Crawl, merged
+from tests.support.crawl import Crawl, making
 from tests.support.web import HTML, Reply, Web, pages, reply
 
 CALM: dict[str, dict[str, Any]] = {"politeness": {"min_delay": "20ms", "start_jitter": 0}}
@@ -71,17 +71,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
 @pytest.fixture
 def make_crawl(web: Web, tmp_path: Path) -> Iterator[MakeCrawl]:
     """Makes crawls of what `web` serves; whatever of them still runs at the end of the test is ended."""
-    made: list[Crawl] = []
-
-    def make(*seeds: str, options: dict[str, dict[str, Any]] | None = None, flags: tuple[str, ...] = ()) -> Crawl:
-        tables = merged(CALM, {"dns": {"hosts_file": str(web.hosts_file)}}, options or {})
-        crawl = Crawl(tmp_path / f"run{len(made)}", seeds, tables, flags)
-        made.append(crawl)
-        return crawl
-
-    yield make
-    for crawl in made:
-        crawl.end()
+    yield from making(tmp_path, web.hosts_file, CALM)
 
 
 def told(text: str, *parts: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawl import Crawl, Result, merged
+from tests.support.crawl import Crawl, Result, making
 from tests.support.web import Web
 
 TOTAL_S, CONNECT_S, FIRST_BYTE_S = 3.0, 1.0, 1.5
@@ -39,17 +39,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
 @pytest.fixture
 def make_crawl(web: Web, tmp_path: Path) -> Iterator[MakeCrawl]:
     """Makes crawls of what `web` serves; whatever of them still runs at the end of the test is ended."""
-    made: list[Crawl] = []
-
-    def make(*seeds: str, options: dict[str, dict[str, Any]] | None = None, flags: tuple[str, ...] = ()) -> Crawl:
-        tables = merged(HURRIED, {"dns": {"hosts_file": str(web.hosts_file)}}, options or {})
-        crawl = Crawl(tmp_path / f"run{len(made)}", seeds, tables, flags)
-        made.append(crawl)
-        return crawl
-
-    yield make
-    for crawl in made:
-        crawl.end()
+    yield from making(tmp_path, web.hosts_file, HURRIED)
 
 
 def sound(crawl: Crawl, result: Result, codes: tuple[int, ...] = (0,)) -> None:

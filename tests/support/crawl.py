@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,3 +161,18 @@ def end_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         os.killpg(process.pid, number)
     except ProcessLookupError:
         return
+
+
+def making(folder: Path, hosts_file: Path, base: dict[str, dict[str, Any]]) -> Iterator[Callable[..., Crawl]]:
+    """For a fixture to yield from: makes crawls with the options `base`; what still runs at the end is ended."""
+    made: list[Crawl] = []
+
+    def make(*seeds: str, options: dict[str, dict[str, Any]] | None = None, flags: tuple[str, ...] = ()) -> Crawl:
+        tables = merged(base, {"dns": {"hosts_file": str(hosts_file)}}, options or {})
+        crawl = Crawl(folder / f"run{len(made)}", seeds, tables, flags)
+        made.append(crawl)
+        return crawl
+
+    yield make
+    for crawl in made:
+        crawl.end()
