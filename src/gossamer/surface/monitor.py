@@ -13,12 +13,13 @@ from gossamer.core.active import Phase
 from gossamer.core.bounds import Load, judge_bound
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
-from gossamer.model.limits import DIGEST_PENDING_MAX, LEVELS
+from gossamer.model.limits import DIGEST_PENDING_MAX
 from gossamer.model.page import Kind
 from gossamer.model.view import Budget, Recent, Snapshot
 from gossamer.ports.clock import Clock
 from gossamer.stage.commit import CommitStage
 from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
+from gossamer.surface.counted import counted
 from gossamer.surface.machine import disk_free_bytes, resident_bytes
 
 HISTORY_S: Final = 120  # seconds of rates kept for the sparkline
@@ -140,36 +141,16 @@ class Monitor:
         totals, active = self._totals, self._partition.context.frontier.active.values()
         now = self._clock.now()
         resting = sum(host.phase is Phase.LANE and host.row.next_allowed > now for host in active)
-        levels = totals.queued_by_level
-        return Snapshot(
-            directory=self._config.directory,
-            elapsed_s=totals.elapsed_s,
-            runs=totals.runs,
-            pages=totals.pages,
-            visits=totals.visits,
-            bytes=totals.bytes,
+        return msgspec.structs.replace(
+            counted(totals, self._config),
             in_flight=self._partition.in_flight,
             concurrency=self._concurrency,
-            hosts_known=totals.hosts,
             hosts_active=len(active),
             hosts_ready=sum(host.phase is Phase.LANE for host in active) - resting,
             hosts_resting=resting,
             hosts_waiting=max(0, totals.hosts_with_work - len(active)),
-            hosts_parked=totals.parked,
-            slots=self._config.frontier.slots,
-            urls_known=totals.urls,
-            queued=totals.queued,
-            queue_by_level=[levels[level] + levels[level + LEVELS] for level in range(LEVELS)],
-            refresh_queued=sum(levels[LEVELS:]),
-            statuses=dict(totals.statuses),
-            failures=dict(totals.failures),
-            duplicates_exact=totals.exact,
-            duplicates_near=totals.near,
-            not_modified=totals.not_modified,
-            refusals=dict(totals.refused),
             digest_pending=self._partition.uncommitted(),
             digest_max=DIGEST_PENDING_MAX,
-            errors=sum(totals.errors.values()),
         )
 
     def _load(self, state: str, rate: float, dispatch: DispatchStage, commit: CommitStage, pool: Digesting) -> Load:

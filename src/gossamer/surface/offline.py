@@ -13,7 +13,6 @@ from gossamer.core.changes import decode_url
 from gossamer.core.counters import Totals
 from gossamer.core.keys import due_bound
 from gossamer.model.config import Config
-from gossamer.model.limits import LEVELS
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, State, UrlRow
 from gossamer.model.url import Url, parse
@@ -21,6 +20,7 @@ from gossamer.model.view import Bound, Budget, Snapshot
 from gossamer.policy.scope import ScopeRules, judge, why
 from gossamer.policy.traps import static_trap
 from gossamer.ports.store import Store
+from gossamer.surface.counted import counted
 from gossamer.surface.explainview import moment
 from gossamer.surface.machine import disk_free_bytes
 from gossamer.surface.seedstate import no_page
@@ -50,40 +50,18 @@ def stored_snapshot(store: Store, totals: Totals, config: Config, scope: ScopeRu
     state, detail = _ending(before, totals)
     segments = files.segments(directory / "archive")
     return msgspec.structs.replace(
-        Snapshot(),
+        counted(totals, config),
         time=now,
         state=state,
         state_detail=detail,
-        directory=config.directory,
-        elapsed_s=totals.elapsed_s,
         run_s=before.run_s,
-        runs=max(1, totals.runs),
-        pages=totals.pages,
-        visits=totals.visits,
         rate_average=before.rate_average,
-        bytes=totals.bytes,
-        concurrency=config.fetch.concurrency,
-        hosts_known=totals.hosts,
-        hosts_waiting=totals.hosts_with_work,
-        hosts_parked=totals.parked,
-        slots=config.frontier.slots,
-        urls_known=totals.urls,
-        queued=totals.queued,
-        queue_by_level=[totals.queued_by_level[i] + totals.queued_by_level[i + LEVELS] for i in range(LEVELS)],
-        refresh_queued=sum(totals.queued_by_level[LEVELS:]),
         due_now=sum(1 for _ in islice(pairs(store, Cf.DUE, b"", due_bound(now)), DUE_COUNTED_MAX)),
-        statuses=dict(totals.statuses),
-        failures=dict(totals.failures),
-        duplicates_exact=totals.exact,
-        duplicates_near=totals.near,
-        not_modified=totals.not_modified,
-        refusals=dict(totals.refused),
         bound=Bound(),
         budgets=_budgets(config, totals, before),
         segments=len(segments),
         archive_bytes=sum(path.stat().st_size for path in segments if path.exists()),
         disk_free_bytes=disk_free_bytes(directory),
-        errors=sum(totals.errors.values()),
         warnings=before.warnings,
         notices=before.notices,
         recent=before.recent,

@@ -1,0 +1,37 @@
+"""The part of a snapshot that is read off the counters, whether the crawl runs or not."""
+
+from __future__ import annotations
+
+from gossamer.core.counters import Totals
+from gossamer.model.config import Config
+from gossamer.model.limits import LEVELS
+from gossamer.model.view import Snapshot
+
+
+def counted(totals: Totals, config: Config) -> Snapshot:
+    """What the counters say; everything else has its default."""
+    levels = totals.queued_by_level
+    return Snapshot(
+        directory=config.directory,
+        elapsed_s=totals.elapsed_s,
+        runs=max(1, totals.runs),
+        pages=totals.pages,
+        visits=totals.visits,
+        bytes=totals.bytes,
+        concurrency=config.fetch.concurrency,
+        hosts_known=totals.hosts,
+        hosts_waiting=totals.hosts_with_work,
+        hosts_parked=totals.parked,
+        slots=config.frontier.slots,
+        urls_known=totals.urls,
+        queued=totals.queued,
+        queue_by_level=[levels[level] + levels[level + LEVELS] for level in range(LEVELS)],
+        refresh_queued=sum(levels[LEVELS:]),
+        statuses=dict(totals.statuses),
+        failures=dict(totals.failures),
+        duplicates_exact=totals.exact,
+        duplicates_near=totals.near,
+        not_modified=totals.not_modified,
+        refusals=dict(totals.refused),
+        errors=sum(totals.errors.values()),
+    )
