@@ -14,7 +14,7 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.model.errors import StoreError
 from gossamer.model.record import Cf
 from gossamer.ports.store import Op, Store
-from sim.memstore import JournalStore, MemoryStore
+from gossamer.sim.memstore import JournalStore, MemoryStore
 
 
 class Opener(Protocol):

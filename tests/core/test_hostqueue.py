@@ -13,7 +13,7 @@ from gossamer.core.hostqueue import HostQueue, Place, dequeue, enqueue
 from gossamer.core.keys import QUEUE_LEVELS, due_bound, due_key, queue_key, queue_place, waiting_key
 from gossamer.core.waiting import Waiting
 from gossamer.model.record import Cf, Entry, HostRow
-from sim.memstore import MemoryStore
+from gossamer.sim.memstore import MemoryStore
 
 
 def host() -> HostRow:

@@ -12,12 +12,12 @@ from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.turn import Turn
 from gossamer.model.page import Digest, Failure, Job, Kind, Pointer, Resolution
-from sim.check import recount
-from sim.clock import VirtualClock
-from sim.make import config
-from sim.memstore import MemoryStore
-from sim.run import Run
-from sim.web import Answer, SimWeb, redirect, refused, robots
+from gossamer.sim.check import recount
+from gossamer.sim.clock import VirtualClock
+from gossamer.sim.make import config
+from gossamer.sim.memstore import MemoryStore
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimWeb, redirect, refused, robots
 
 HOSTS = [f"h{n}.example" for n in range(5)]
 ADDRESSES = ["20.0.0.1", "20.0.0.2"]

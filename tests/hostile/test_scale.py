@@ -8,9 +8,9 @@ from pathlib import Path
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.model.page import Kind, Outcome, Resolution
 from gossamer.model.url import Url, name_of, parse
-from sim.make import address, config, names
-from sim.run import Run
-from sim.web import Answer, SimWeb
+from gossamer.sim.make import address, config, names
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimWeb
 
 HOSTS = 20_000
 EVENTS = 2_000

@@ -14,7 +14,7 @@ from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
 from gossamer.model.reason import Reason
 from gossamer.policy.traps import judge_hosts
-from sim.memstore import MemoryStore
+from gossamer.sim.memstore import MemoryStore
 from tests.dns.name_server import NameServer
 from tests.hostile.conftest import SETTLE_S, MakeCrawl, sound
 from tests.hostile.test_doors import listen

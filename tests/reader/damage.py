@@ -10,7 +10,7 @@ from gossamer.core.counters import Totals
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf, HostRow, UrlRow
 from gossamer.model.view import Problem, VerifyProgress
-from sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.web import Answer, SimHost, SimWeb
 from tests.reader.making import NOARCHIVE, Made, html, site
 
 SEED = "https://a.example/"

@@ -14,12 +14,12 @@ from gossamer.adapters.warc.writer import SegmentWriter
 from gossamer.core.changes import Changes
 from gossamer.model.config import Config, Identity, Net, Politeness
 from gossamer.model.page import Digest, Job
+from gossamer.sim.clock import VirtualClock
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimWeb
 from gossamer.surface import settings
 from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.reader import Reader
-from sim.clock import VirtualClock
-from sim.run import Run
-from sim.web import Answer, SimWeb
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 NOARCHIVE = "noarchive"

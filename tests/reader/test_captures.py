@@ -21,11 +21,11 @@ from gossamer.model.errors import ArchiveError, ConfigError, StoreError
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf
 from gossamer.model.view import Visit
+from gossamer.sim.web import Answer, SimHost, SimWeb
 from gossamer.surface import captures as module
 from gossamer.surface.captures import index_lines
 from gossamer.surface.getting import decoded
 from gossamer.surface.reader import Reader
-from sim.web import Answer, SimHost, SimWeb
 from tests.reader.making import NOARCHIVE, START, Made, html, plain_config, site
 
 SEED = "https://a.example/"

@@ -17,10 +17,10 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow, State, UrlRow
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Explanation, Step
+from gossamer.sim.web import Answer, SimHost, SimWeb
 from gossamer.surface import explainhost, settings
 from gossamer.surface.explainurl import CHAIN_MAX
 from gossamer.surface.reader import Reader
-from sim.web import Answer, SimHost, SimWeb
 from tests.reader.making import NOARCHIVE, START, Made, html, plain_config, site
 
 ROBOTS = Answer(

@@ -17,12 +17,12 @@ from gossamer.model.config import Limits
 from gossamer.model.page import Failure
 from gossamer.model.record import Cf, HostRow, State, UrlRow
 from gossamer.model.view import Bound, BoundName, Notice, Slice, Snapshot
+from gossamer.sim.web import Answer, SimHost, SimWeb
 from gossamer.surface import reportdata
 from gossamer.surface.reportdata import HOSTS_SHOWN, latency_steps, rank
 from gossamer.surface.reporthtml import report_html
 from gossamer.surface.reporttext import render_report
 from gossamer.surface.timeline import SLICES_MAX, Steps
-from sim.web import Answer, SimHost, SimWeb
 from tests.reader.making import ArchivedRun, Made, html, plain_config, site
 
 SEEDS = ("https://a.example/", "https://b.example/", "https://slow.example/", "https://dead.example/")

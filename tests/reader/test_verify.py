@@ -19,8 +19,8 @@ from gossamer.core.keys import robots_key
 from gossamer.model.config import Refresh
 from gossamer.model.page import Job, Kind
 from gossamer.model.record import Cf
+from gossamer.sim.web import Answer, SimHost, SimWeb
 from gossamer.surface import verifying
-from sim.web import Answer, SimHost, SimWeb
 from tests.reader.damage import PAGES, SEED, check, kinds, pointer_of, web
 from tests.reader.making import Made, html, plain_config
 

@@ -12,10 +12,10 @@ from gossamer.core.changes import Changes
 from gossamer.model.limits import LEVEL_WEIGHTS, LEVELS, REDIRECTS_MAX
 from gossamer.model.reason import Reason
 from gossamer.model.record import State, UrlRow
-from sim.check import gaps, host_rows, recount, url_rows
-from sim.make import config, farm, listing, names
-from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb, redirect
+from gossamer.sim.check import gaps, host_rows, recount, url_rows
+from gossamer.sim.make import config, farm, listing, names
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, SimWeb, redirect
 
 A, B = "a.example", "b.example"
 

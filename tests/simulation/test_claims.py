@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from gossamer.model.limits import HOST_QUANTUM
-from sim.check import gaps, one_at_a_time, recount
-from sim.make import chain, config, farm, listing, names, roots
-from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.check import gaps, one_at_a_time, recount
+from gossamer.sim.make import chain, config, farm, listing, names, roots
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, SimWeb
 
 DURATION_S = 1_200.0
 ONE_HOST = 1 / 1.2  # pages a second of one host: 0.2 s fetch, 1 s gap

@@ -7,10 +7,10 @@ import random
 from gossamer.model.page import Job
 from gossamer.model.record import Cf, UrlRow
 from gossamer.policy.priority import link_level
-from sim.check import everything, recount, url_rows
-from sim.make import config
-from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.check import everything, recount, url_rows
+from gossamer.sim.make import config
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, SimWeb
 
 A, B = "a.example", "b.example"
 SKETCH = b"".join(n.to_bytes(4, "big") for n in range(1, 129))

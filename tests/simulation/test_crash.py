@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 
 from gossamer.model.record import State
-from sim.check import gaps, one_at_a_time, recount, url_rows
-from sim.clock import VirtualClock
-from sim.make import chain, config, farm, names, roots
-from sim.memstore import JournalStore
-from sim.run import Run
-from sim.web import Answer
+from gossamer.sim.check import gaps, one_at_a_time, recount, url_rows
+from gossamer.sim.clock import VirtualClock
+from gossamer.sim.make import chain, config, farm, names, roots
+from gossamer.sim.memstore import JournalStore
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer
 from tests.simulation.wild import wild_web
 
 SEEDS = ["http://w0.example/"]

@@ -10,10 +10,10 @@ from gossamer.core import frontier as frontier_module
 from gossamer.model.limits import LANE_RESIDENTS_MAX
 from gossamer.model.page import Resolution
 from gossamer.policy.networks import RangeSet
-from sim.check import gaps, one_at_a_time, recount
-from sim.make import chain, config, farm, listing, names, roots
-from sim.run import Run
-from sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
+from gossamer.sim.check import gaps, one_at_a_time, recount
+from gossamer.sim.make import chain, config, farm, listing, names, roots
+from gossamer.sim.run import Run
+from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
 
 ONE = "20.0.0.1"
 

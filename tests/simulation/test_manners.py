@@ -9,10 +9,10 @@ import pytest
 
 from gossamer.model.page import Failure, Resolution
 from gossamer.model.reason import Reason
-from sim.check import gaps, host_rows, one_at_a_time, recount, url_rows
-from sim.make import chain, config, listing
-from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb, refused, robots
+from gossamer.sim.check import gaps, host_rows, one_at_a_time, recount, url_rows
+from gossamer.sim.make import chain, config, listing
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, SimWeb, refused, robots
 
 HOST = "h0.example"
 START = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT

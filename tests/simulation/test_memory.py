@@ -7,10 +7,10 @@ from collections.abc import Sized
 from gossamer.core.ledger import LEDGERS_CACHED_MAX
 from gossamer.model.page import Kind
 from gossamer.model.url import Url, parse
-from sim.check import host_rows, recount
-from sim.make import address, config, farm, names
-from sim.run import Run
-from sim.web import Answer, SimHost, robots
+from gossamer.sim.check import host_rows, recount
+from gossamer.sim.make import address, config, farm, names
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, robots
 
 HOSTS = 20_000
 

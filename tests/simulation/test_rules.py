@@ -12,10 +12,10 @@ from gossamer.model.page import Failure, Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import State
 from gossamer.model.url import parse as parse_url
-from sim.check import gaps, host_rows, one_at_a_time, recount, url_rows
-from sim.make import chain, config, listing
-from sim.run import Run
-from sim.web import NO_ROBOTS, Answer, SimHost, SimWeb, redirect, refused, robots
+from gossamer.sim.check import gaps, host_rows, one_at_a_time, recount, url_rows
+from gossamer.sim.make import chain, config, listing
+from gossamer.sim.run import Run
+from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb, redirect, refused, robots
 
 A, B, C = "a.example", "b.example", "c.example"
 DISALLOW = robots("User-agent: *\nDisallow: /")

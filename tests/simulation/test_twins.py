@@ -8,10 +8,10 @@ from gossamer.core.changes import decode_site
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
 from gossamer.policy.twins import EQUAL_PAIRS_MIN, Pair
-from sim.check import recount
-from sim.make import config
-from sim.run import Run
-from sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.check import recount
+from gossamer.sim.make import config
+from gossamer.sim.run import Run
+from gossamer.sim.web import Answer, SimHost, SimWeb
 
 PAGES = 40
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from gossamer.model.page import Failure
-from sim.make import address
-from sim.web import Answer, SimHost, SimWeb, redirect, refused, robots
+from gossamer.sim.make import address
+from gossamer.sim.web import Answer, SimHost, SimWeb, redirect, refused, robots
 
 PAGES = 8
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 MEDIAN_LINES_MAX = 200
-OURS = ("src", "sim", "bench", "tests", ".ci")
+OURS = ("src", "bench", "tests", ".ci")
 
 
 def python_files() -> list[Path]:

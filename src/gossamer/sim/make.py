@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gossamer.model.config import Config, Politeness, Scope
-from sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
+from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
 
 
 def config(**sections: dict[str, Any]) -> Config:

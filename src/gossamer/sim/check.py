@@ -11,7 +11,7 @@ from gossamer.core.keys import QUEUE_LEVELS, due_key, queue_key, waiting_key
 from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, Entry, HostRow, State, UrlRow
 from gossamer.ports.store import Store
-from sim.run import Served
+from gossamer.sim.run import Served
 
 SCAN_AT_ONCE = 1_000
 SLACK_S = 1e-6

@@ -21,9 +21,9 @@ from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
 from gossamer.policy.scope import compile_scope, judge
 from gossamer.ports.store import Store
-from sim.clock import VirtualClock
-from sim.memstore import MemoryStore
-from sim.web import Answer, SimWeb, body_of
+from gossamer.sim.clock import VirtualClock
+from gossamer.sim.memstore import MemoryStore
+from gossamer.sim.web import Answer, SimWeb, body_of
 
 PAUSE_S: Final = 1.0  # after a fault of ours; the dispatch stage does the same
 SEGMENT: Final = "sim-00000.warc.gz"
