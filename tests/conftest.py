@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,15 @@ from tests.support.nginx import Nginx, nginx_path
 
 settings.register_profile("gossamer", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gossamer")
+LONG = os.environ.get("GOSSAMER_LONG", "") not in {"", "0"}  # the proof: also what takes minutes, and more of the rest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests marked `long` to the proof. They are deselected, not skipped: a skip is something that is missing."""
+    long = [] if LONG else [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(scope="session")
