@@ -69,19 +69,16 @@ class RocksStore:
 
     def get(self, cf: Cf, key: bytes) -> bytes | None:
         """The value, or None."""
-        family = self._cf[cf]
         try:
-            return family.get(key)
+            return self._cf[cf].get(key)
         except Exception as error:
             raise _translate(error, self._path) from error
 
     def get_many(self, cf: Cf, keys: Sequence[bytes]) -> list[bytes | None]:
         """Values in the order of the keys."""
-        if not keys:
-            return []
-        family = self._cf[cf]
         try:
-            return family.get(list(keys))  # type: ignore[return-value]
+            family = self._cf[cf]
+            return family.get(list(keys)) if keys else []  # type: ignore[return-value]
         except Exception as error:
             raise _translate(error, self._path) from error
 
@@ -91,8 +88,8 @@ class RocksStore:
         options = ReadOptions()
         if stop is not None:
             options.set_iterate_upper_bound(stop)
-        cursor = self._cf[cf].iter(options)
         try:
+            cursor = self._cf[cf].iter(options)
             cursor.seek(start)
             while len(found) < limit and cursor.valid():
                 found.append((cursor.key(), cursor.value()))
@@ -106,6 +103,8 @@ class RocksStore:
         """Apply all or nothing; visible at once, durable after `sync`."""
         batch = WriteBatch(raw_mode=True)
         handle = self._handle
+        if not handle:
+            raise _closed(self._path)
         for cf, key, value in ops:
             if value is None:
                 batch.delete(key, handle[cf])
@@ -124,6 +123,8 @@ class RocksStore:
         """Make everything written so far durable: one fsync of the write-ahead log."""
         if self._unsure is not None:
             raise self._unsure
+        if not self._handle:
+            raise _closed(self._path)
         try:
             self._db.flush_wal(sync=True)
         except Exception as error:
@@ -131,7 +132,12 @@ class RocksStore:
             raise self._unsure from error
 
     def close(self) -> None:
-        """Sync and release the store. Raises DiskFullError, StoreError; it is released all the same."""
+        """Sync and release the store. Raises DiskFullError, StoreError; it is released all the same.
+
+        Closing it again does nothing; other calls raise StoreError from now on.
+        """
+        if not self._handle:
+            return
         self._cf.clear()
         self._handle.clear()
         try:
@@ -158,8 +164,14 @@ def _options(cache: Cache) -> Options:
     return options
 
 
+def _closed(path: Path) -> StoreError:
+    return StoreError(f"the crawl state at {path} is closed")
+
+
 def _translate(error: Exception, path: Path) -> StoreError | DiskFullError:
     """What a fault of RocksDB means to the person who runs the crawl."""
+    if isinstance(error, KeyError):  # no column families are left
+        return _closed(path)
     text = str(error)
     low = text.lower()
     if any(words in low for words in _NO_ROOM) or (isinstance(error, OSError) and error.errno in _NO_ROOM_CODES):

@@ -34,5 +34,5 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Sync and release the store; further calls are errors."""
+        """Sync and release the store. Closing it again does nothing; any other call raises StoreError from now on."""
         ...

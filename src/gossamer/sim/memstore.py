@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn
 
+from gossamer.model.errors import StoreError
 from gossamer.model.record import Cf
 from gossamer.ports.store import Op
+
+CLOSED: Final = "the store is closed"
+
+
+class _Closed(dict[Cf, Any]):
+    """Column families of a closed store: asking an open one costs no check."""
+
+    def __missing__(self, cf: Cf) -> NoReturn:
+        raise StoreError(CLOSED)
 
 
 class MemoryStore:
@@ -16,6 +27,7 @@ class MemoryStore:
         """An empty store."""
         self._values: dict[Cf, dict[bytes, bytes]] = {cf: {} for cf in Cf}
         self._order: dict[Cf, list[bytes]] = {cf: [] for cf in Cf}
+        self._closed = False
         self.writes = 0
         self.synced = 0
 
@@ -41,7 +53,9 @@ class MemoryStore:
 
     def write(self, ops: Iterable[Op]) -> None:
         """Apply all or nothing."""
-        for cf, key, value in list(ops):
+        batch = list(ops)
+        self._check()
+        for cf, key, value in batch:
             values, order = self._values[cf], self._order[cf]
             if value is None:
                 if values.pop(key, None) is not None:
@@ -54,11 +68,19 @@ class MemoryStore:
 
     def sync(self) -> None:
         """Note that all commits so far are durable."""
+        self._check()
         self.synced = self.writes
 
     def close(self) -> None:
-        """Sync."""
-        self.sync()
+        """Sync; what is called afterwards, other than this, raises StoreError."""
+        if not self._closed:
+            self.sync()
+            self._closed = True
+            self._values = self._order = _Closed()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError(CLOSED)
 
 
 class JournalStore(MemoryStore):
@@ -72,8 +94,8 @@ class JournalStore(MemoryStore):
     def write(self, ops: Iterable[Op]) -> None:
         """Apply all, and keep them."""
         batch = list(ops)
-        self.journal.append(batch)
         super().write(batch)
+        self.journal.append(batch)
 
     def after(self, commits: int) -> MemoryStore:
         """The state after the first `commits` commits."""
