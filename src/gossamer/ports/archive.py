@@ -20,7 +20,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     headers: tuple[tuple[str, str], ...]
     head_bytes: bytes
-    payload: bytes  # de-chunked, content-encoding intact; of the original when this is a revisit and it was found
+    payload: bytes  # de-chunked, content-encoding intact; of the original when this is a revisit and that was given
     payload_digest: str
     digest_ok: bool | None  # None: the record carries no digest
 
@@ -28,6 +28,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
 class ArchiveReader(Protocol):
     """Random access to records."""
 
-    def read(self, pointer: Pointer) -> Capture:
-        """The record at a pointer. Raises ArchiveError when it is not there or not whole."""
+    def read(self, pointer: Pointer, original: Pointer | None = None) -> Capture:
+        """The record at `pointer`; when that is a revisit, with the payload of the record at `original`, if given.
+
+        A record of a segment that is still being written is found under the segment's final name. What does not have
+        the digest that it, or the revisit of it, declares is returned with `digest_ok` False.
+        Raises ArchiveError when a record is not there or not whole, and nothing else whatever the pointer says.
+        """
         ...

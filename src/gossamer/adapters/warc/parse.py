@@ -176,6 +176,12 @@ def dechunk(framed: bytes) -> bytes:
     return b"".join(parts)
 
 
+def is_framed(body: bytes) -> bool:
+    """Whether a body begins with the size of a chunk."""
+    size = _line(body, 0)[0].partition(b";")[0].strip()
+    return len(size) <= _SIZE_DIGITS_MAX and bool(_HEX.fullmatch(size))
+
+
 def _line(data: bytes, start: int) -> tuple[bytes, int]:
     """The line at `start` without its end, and where the next one starts; position 0 when there is no whole line."""
     end = data.find(b"\n", start, start + CHUNK_LINE_MAX_BYTES)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,9 @@ from gossamer.model.errors import ArchiveError
 from gossamer.model.limits import WARC_RECORD_MAX_BYTES
 from gossamer.model.page import Pointer
 from gossamer.ports.archive import Capture
+
+_MESSAGES: Final = frozenset({"request", "response", "revisit"})
+_OFFSET_MAX: Final = (1 << 63) - 1 - WARC_RECORD_MAX_BYTES  # what the system takes for a place in a file
 
 
 class Reader:
@@ -53,11 +57,15 @@ class Reader:
     def _bytes(self, pointer: Pointer) -> bytes:
         if not pointer.segment or "/" in pointer.segment or "\0" in pointer.segment:
             raise ArchiveError("not a segment name")
-        if pointer.offset < 0 or not 0 < pointer.length <= self._record_max_bytes:
+        if not 0 < pointer.length <= self._record_max_bytes:
             raise ArchiveError(f"{pointer.length} bytes: 1 to {self._record_max_bytes} are allowed")
+        if not 0 <= pointer.offset <= _OFFSET_MAX:
+            raise ArchiveError("not an offset in a file")
         fd = self._open(pointer.segment)
         try:
             data = os.pread(fd, pointer.length, pointer.offset)
+        except OSError as error:  # a bad disk, or a directory by this name
+            raise ArchiveError(f"cannot be read: {error.strerror}") from error
         finally:
             os.close(fd)
         if len(data) != pointer.length:
@@ -73,19 +81,24 @@ class Reader:
                 continue
             except OSError as error:
                 raise ArchiveError(f"cannot be opened: {error.strerror}") from error
+            except UnicodeEncodeError as error:
+                raise ArchiveError("not a segment name") from error
         raise ArchiveError("no such segment")
 
 
 def capture_of(record: parse.Record) -> Capture:
     """A parsed record as a capture, digests checked. Raises ArchiveError for a bad date."""
     kind = record.get("warc-type")
-    is_http = kind in {"response", "revisit"} and record.get("content-type").startswith("application/http")
+    is_http = kind in _MESSAGES and record.get("content-type").startswith("application/http")
     start = parse.body_offset(record.block) if is_http else 0
     head = record.block[:start]
     status, reason, headers = parse.http_head(head) if is_http else (0, "", ())
     body = record.block[start:]
-    payload = parse.dechunk(body) if is_http and parse.is_chunked(headers) else body
     digest = record.get("warc-payload-digest")
+    # Some writers take the framing away and leave the head as it was: then the body does not begin with a chunk.
+    chunked = is_http and parse.is_chunked(headers)
+    whole = chunked and not parse.is_framed(body) and parse.digest_matches(digest, body)
+    payload = parse.dechunk(body) if chunked and not whole else body
     if not digest and (entity := record.get(ENTITY_DIGEST.lower())):
         # Under this name stands the digest of what the fetch took for the entity: whichever reading has it is right.
         digest = entity
