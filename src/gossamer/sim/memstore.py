@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NoReturn
 
 from gossamer.model.errors import StoreError
 from gossamer.model.record import Cf
 from gossamer.ports.store import Op
+from gossamer.sim.sortedkeys import SortedKeys
 
 CLOSED: Final = "the store is closed"
 
@@ -21,12 +21,15 @@ class _Closed(dict[Cf, Any]):
 
 
 class MemoryStore:
-    """Column families as dicts with sorted keys. `writes` counts commits, `synced` how many of them are durable."""
+    """Column families as dicts; the keys of those that are scanned are kept in order from the first scan on.
+
+    `writes` counts commits, `synced` how many of them are durable.
+    """
 
     def __init__(self) -> None:
         """An empty store."""
         self._values: dict[Cf, dict[bytes, bytes]] = {cf: {} for cf in Cf}
-        self._order: dict[Cf, list[bytes]] = {cf: [] for cf in Cf}
+        self._order: dict[Cf, SortedKeys] = {}
         self._closed = False
         self.writes = 0
         self.synced = 0
@@ -42,10 +45,12 @@ class MemoryStore:
 
     def scan(self, cf: Cf, start: bytes, stop: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
         """At most `limit` pairs with start <= key < stop, ascending."""
-        order, values = self._order[cf], self._values[cf]
+        values = self._values[cf]
+        order = self._order.get(cf)
+        if order is None:
+            order = self._order[cf] = SortedKeys(values)
         found: list[tuple[bytes, bytes]] = []
-        for index in range(bisect_left(order, start), len(order)):
-            key = order[index]
+        for key in order.since(start):
             if len(found) >= limit or (stop is not None and key >= stop):
                 break
             found.append((key, values[key]))
@@ -56,13 +61,13 @@ class MemoryStore:
         batch = list(ops)
         self._check()
         for cf, key, value in batch:
-            values, order = self._values[cf], self._order[cf]
+            values, order = self._values[cf], self._order.get(cf)
             if value is None:
-                if values.pop(key, None) is not None:
-                    del order[bisect_left(order, key)]
+                if values.pop(key, None) is not None and order is not None:
+                    order.remove(key)
                 continue
-            if key not in values:
-                insort(order, key)
+            if order is not None and key not in values:
+                order.add(key)
             values[key] = value
         self.writes += 1
 
@@ -76,7 +81,8 @@ class MemoryStore:
         if not self._closed:
             self.sync()
             self._closed = True
-            self._values = self._order = _Closed()
+            self._values = _Closed()
+            self._order.clear()
 
     def _check(self) -> None:
         if self._closed:

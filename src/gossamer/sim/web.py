@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from gossamer.core.turn import Turn
-from gossamer.model.page import Failure, Outcome, Resolution
+from gossamer.model.page import Failure, Links, Outcome, Resolution, SitemapEntry
 
 DNS_TTL_S: Final = 86_400.0
 
@@ -19,7 +19,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/html"),)
     body: bytes | None = None  # None: the URL, so that no two pages are the same
-    links: tuple[str, ...] = ()  # wire forms
+    links: tuple[str, ...] = ()  # wire forms, read and judged as a digest worker does
+    groups: tuple[Links, ...] = ()  # more links, as a worker would have found them: large webs are cheaper so
+    entries: tuple[SitemapEntry, ...] = ()  # what a sitemap lists, read already
     failure: Failure | None = None
     seconds: float = 0.2
     title: str = ""
