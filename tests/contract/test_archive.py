@@ -6,7 +6,6 @@ It has no fake: the simulated archive holds jobs, and nothing in the core or the
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -158,12 +157,12 @@ def test_nothing_stays_open(reader: ArchiveReader, tmp_path: Path) -> None:
     writer = make_writer(tmp_path)
     good = writer.write(make_job(), metadata={})
     writer.close()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(50):
         reader.read(good)
         with pytest.raises(ArchiveError):
             reader.read(Pointer(good.segment, good.offset + 1, good.length))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

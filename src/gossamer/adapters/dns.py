@@ -77,6 +77,7 @@ class DnsResolver:
         self._in_flight: dict[str, asyncio.Task[Resolution]] = {}
         self._room = asyncio.Semaphore(DNS_IN_FLIGHT_MAX)
         self._probe: asyncio.Task[bool] | None = None
+        self._closed = False
 
     async def resolve(self, name: str) -> Resolution:
         """Addresses of a name, from the cache while it is fresh. Never raises for what a name or a nameserver is."""
@@ -90,17 +91,21 @@ class DnsResolver:
             del self._cache[key]
         fixed = self._fixed(key)
         if fixed:
-            return Resolution(name=name, addresses=fixed, expires=now + self._config.ttl_max_s)
+            return Resolution(name=key, addresses=fixed, expires=now + self._config.ttl_max_s)
         if not _is_name(key):
-            return Resolution(name=name, error="not a host name", expires=now + self._config.ttl_max_s)
+            return Resolution(name=key, error="not a host name", expires=now + self._config.ttl_max_s)
+        if self._closed:
+            return _given_up(key, now)
         task = self._in_flight.get(key)
         if task is None:
             task = self._in_flight[key] = asyncio.create_task(self._look_up(key))
             task.add_done_callback(lambda _: self._in_flight.pop(key, None))
-        return await asyncio.shield(task)  # one waiter that gives up does not end the query of the others
+        await asyncio.wait({task})  # one waiter that gives up does not end the query of the others
+        return _given_up(key, now) if task.cancelled() else task.result()
 
     async def close(self) -> None:
-        """Give up queries in flight."""
+        """Give up queries in flight: they, and those that come later, end with `ours`."""
+        self._closed = True
         tasks = [*self._in_flight.values(), *([self._probe] if self._probe else [])]
         for task in tasks:
             task.cancel()
@@ -197,6 +202,10 @@ class DnsResolver:
                 tries=DNS_TRIES,
             )
         return self._channel
+
+
+def _given_up(key: str, now: float) -> Resolution:
+    return Resolution(name=key, error="the resolver is closed", ours=True, expires=now)
 
 
 def _is_name(key: str) -> bool:

@@ -82,7 +82,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """What DNS said of one name."""
 
-    name: str
+    name: str  # lower case, without a last dot
     addresses: tuple[str, ...] = ()
     expires: float = 0.0  # unix seconds, after clamping
     error: str = ""  # empty when addresses were found

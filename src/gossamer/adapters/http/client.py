@@ -26,6 +26,7 @@ from gossamer.policy.guard import Networks, forbidden
 if TYPE_CHECKING:
     from gossamer.ports.clock import Clock
 
+CLOSED: Final = "the client is closed"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -53,6 +54,9 @@ class HttpClient:
         self._proxy = parse_proxy(proxy)
         self._pool = Pool(idle_max, idle_s, self._keep_session)
         self._tls = TlsStore(clock, must_verify=verify_tls)
+        self._busy: set[Exchange] = set()  # with an exchange under way
+        self._connecting: set[asyncio.Timeout] = set()
+        self._closed = False
 
     async def fetch(self, request: Request) -> Outcome:
         """Send one GET and return what came back within the request's deadlines. Only CancelledError gets out."""
@@ -69,10 +73,18 @@ class HttpClient:
         self._pool.forget(name)
 
     async def close(self) -> None:
-        """Close every idle connection."""
+        """Close every connection. Fetches under way, and those that come later, end with `Failure.OURS`."""
+        self._closed = True
         self._pool.clear()
+        for connection in tuple(self._busy):
+            connection.stop(Failure.OURS, CLOSED)
+        for deadline in tuple(self._connecting):
+            deadline.reschedule(asyncio.get_running_loop().time())
+        await asyncio.sleep(0)  # closing takes a turn of the loop
 
     async def _fetch(self, visit: _Visit) -> Outcome:
+        if self._closed:
+            raise Trouble(Failure.OURS, CLOSED)
         request = visit.request
         why = forbidden(request.address, self._allow)
         if why:
@@ -101,16 +113,19 @@ class HttpClient:
         response = Response(visit.request)
         visit.sent_at = time.monotonic()
         first_byte = visit.loop.time() + visit.request.first_byte_timeout_s
+        self._busy.add(connection)
         try:
             await connection.run(visit.wire, response, first_byte, visit.deadline)
         except BaseException:
             connection.close()
             raise
+        finally:
+            self._busy.discard(connection)
         return response
 
     def _conclude(self, visit: _Visit, connection: Exchange, response: Response, key: Key) -> Outcome:
         """Keep or close the connection, and say what came."""
-        if response.reusable and connection.usable:
+        if response.reusable and connection.usable and not self._closed:
             self._pool.put(key, connection, time.monotonic())
         else:
             if response.head is not None:
@@ -130,9 +145,15 @@ class HttpClient:
         begun = time.monotonic()
         deadline = min(visit.loop.time() + visit.request.connect_timeout_s, visit.deadline)
         try:
-            async with asyncio.timeout_at(deadline):
-                connection = await self._secured(visit.request)
+            async with asyncio.timeout_at(deadline) as timeout:
+                self._connecting.add(timeout)
+                try:
+                    connection = await self._secured(visit.request)
+                finally:
+                    self._connecting.discard(timeout)
         except TimeoutError:
+            if self._closed:
+                raise Trouble(Failure.OURS, CLOSED) from None
             total = visit.deadline <= deadline
             raise Trouble(
                 Failure.TIMEOUT if total else Failure.CONNECT_TIMEOUT, "no connection within the time for it"

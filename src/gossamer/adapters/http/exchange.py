@@ -186,6 +186,13 @@ class Exchange(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def stop(self, failure: Failure, detail: str) -> None:
+        """Close at once; an exchange under way ends with this failure, whatever has come of it."""
+        if self._response is not None and not self._response.done:
+            self._response.fail(failure, detail)
+            self._finish()
+        self.close()
+
     # inside
 
     def _feed(self, response: Response, data: bytes) -> None:
