@@ -60,6 +60,11 @@ class Maker:
         self._links = links
         self._small = small
 
+    @property
+    def paragraphs(self) -> list[str]:
+        """All texts that pages are made of."""
+        return self._paragraphs
+
     def path(self, number: int) -> str:
         """Address of a page within its host."""
         word = self._words[(number * 2654435761) % WORDS]

@@ -113,6 +113,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     workers: int = 0
     worker_restarts: int = 0
     dns_pending: int = 0
+    sync_s: float = 0.0  # how long making commits durable takes, a moving average
+    loop_late_s: float = 0.0  # how late the event loop comes to what is due, a moving average
     bound: Bound = Bound()
     budgets: tuple[Budget, ...] = ()
     eta_s: float | None = None  # to the nearest budget or an empty queue; None: cannot be told

@@ -22,6 +22,7 @@ RESOLVES_MAX: Final = 200  # look-ups in flight
 PAUSE_MIN_S: Final = 1.0
 PAUSE_MAX_S: Final = 30.0
 NARROW_EVERY_S: Final = 0.5
+LATE_WEIGHT: Final = 0.2  # of the newest beat in the average
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
 MISSED: Final = frozenset((Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.DISCONNECTED))
 
@@ -65,6 +66,7 @@ class DispatchStage:
         self._held = False
         self._window = float(min(concurrency, DIGEST_PENDING_MAX))
         self._narrowed = 0.0
+        self.loop_late_s = 0.0  # how late the event loop comes to what is due, a moving average
         self.exhausted = asyncio.Event()
         self.digest_bound = False  # the last look found that digests lag
 
@@ -103,8 +105,11 @@ class DispatchStage:
     async def beat(self) -> None:
         """Keep watch over our own running until cancelled."""
         while True:
-            self._pulse.beat(self._clock.now())
+            now = self._clock.now()
+            self._pulse.beat(now)
             await asyncio.sleep(BEAT_S)
+            late_s = max(0.0, self._clock.now() - now - BEAT_S)
+            self.loop_late_s += LATE_WEIGHT * (late_s - self.loop_late_s)
 
     async def run(self) -> None:
         """Hand out turns until stopped or exhausted."""

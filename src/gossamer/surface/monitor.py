@@ -126,6 +126,8 @@ class Monitor:
             workers=pool.workers,
             worker_restarts=pool.restarts,
             dns_pending=dispatch.resolving,
+            sync_s=commit.sync_s,
+            loop_late_s=dispatch.loop_late_s,
             bound=judge_bound(self._load(state, rate, dispatch, commit, pool)),
             budgets=self._budgets(now),
             eta_s=self._eta(rate, now),
