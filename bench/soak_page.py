@@ -90,9 +90,9 @@ def page(soak: Soak) -> str:
 {soak.hosts_ordinary + soak.hosts_hostile:,} hosts on as many loopback addresses: {soak.hosts_ordinary:,} ordinary ones
 (nginx: pages without end, missing, moved and broken ones, a tenth of the hosts over TLS, a quarter of the pages
 changing every ten minutes) and {soak.hosts_hostile:,} where every second page leads to one that misbehaves: endless
-bodies, heads and trailers, answers that drip, silence, bombs in every coding, 20,000 links, deep nesting, bytes that are
-no text, redirects to nowhere, names that do not resolve. Names come from a nameserver. Pages are visited again while the
-crawl goes on. What is measured is written down every {soak.every_s:g} s.
+bodies, heads and trailers, answers that drip, silence, bombs in every coding, 20,000 links, deep nesting, bytes that
+are no text, redirects to nowhere, names that do not resolve. Names come from a nameserver. Pages are visited again as
+the crawl goes on. What is measured is written down every {soak.every_s:g} s.
 
 **{verdict}** {soak.date}, {soak.machine}; the servers ran on the same cores.
 
