@@ -114,17 +114,20 @@ def decode_body(payload: bytes, content_encoding: tuple[str, ...], max_bytes: in
     limit = min(max_bytes, max(DECODE_RATIO_GRACE_BYTES, len(payload) * DECODE_RATIO_MAX))
     body = payload
     error = ""
+    cut = False
     for coding in reversed(content_encoding):
         decoder = _DECODERS.get(coding)
         if decoder is None:
-            return Decoded(body[:limit], len(body) > limit, error or f"unknown coding {coding!r}")
+            return Decoded(body[:limit], cut or len(body) > limit, error or f"unknown coding {coding!r}")
         try:
             body = decoder(body, limit + 1)
         except _Damaged as damage:
             body = damage.partial
-            error = error or f"{coding}: {damage}"
+            if not cut:  # else it ends early because we cut the coding around it
+                error = error or f"{coding}: {damage}"
+        cut = cut or len(body) > limit
     cap = limit if content_encoding else max_bytes
-    return Decoded(body[:cap] if len(body) > cap else body, len(body) > cap, error)
+    return Decoded(body[:cap] if len(body) > cap else body, cut or len(body) > cap, error)
 
 
 def _gunzip(data: bytes, limit: int) -> bytes:

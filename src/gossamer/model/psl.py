@@ -39,6 +39,8 @@ def registered_domain(name: str) -> str | None:
     Source: https://github.com/publicsuffix/list/wiki/Format, sections "Formal algorithm" and "Divisions".
     """
     name = name.removesuffix(".")
+    if name.endswith("."):  # the engine would take this dot for the root's
+        return None
     psl = _suffixes()
     try:
         domain: str = psl.registrable_domain(name)

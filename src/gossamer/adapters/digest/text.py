@@ -38,7 +38,7 @@ def title_of(found: Scan) -> str:
     if found.title is None:
         return ""
     text = found.title.text(deep=True)[: 4 * TITLE_MAX_CHARS]
-    return " ".join(text.replace("\0", "").split())[:TITLE_MAX_CHARS]
+    return " ".join(text.replace("\0", "").split())[:TITLE_MAX_CHARS].rstrip()
 
 
 def main_text(tree: LexborHTMLParser, found: Scan) -> str:

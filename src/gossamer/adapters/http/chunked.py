@@ -55,15 +55,19 @@ class ChunkedBody:
         if self.done:
             self._excess()
             return
+        room = self._wire_limit - self._wire_size
+        is_over = len(data) > room
+        if is_over:
+            data = data[:room]
         position = 0
         while position < len(data) and self._state != _OVER:
             position = self._data(data, position) if self._state == _DATA else self._line(data, position)
         self._wire.append(data if position >= len(data) else data[:position])
         self._wire_size += position
-        if position < len(data):
-            self._excess()
-        elif self._state != _OVER and self._wire_size > self._wire_limit:
+        if is_over and self._state != _OVER:
             self._stop("length", "chunk framing longer than the body")
+        elif is_over or position < len(data):
+            self._excess()
 
     def eof(self) -> None:
         """The peer closed. Without the last chunk the body is cut off; a missing last line is nothing to miss."""
@@ -90,9 +94,10 @@ class ChunkedBody:
         newline = data.find(b"\n", position)
         end = len(data) if newline < 0 else newline + 1
         bound = TRAILER_MAX_BYTES if self._state == _TRAILER else CHUNK_LINE_MAX_BYTES
-        if len(self._tail) + end - position > bound:
+        length = len(self._tail) + end - position
+        if length > bound:
             self._stop("unspecified", "chunk line too long")
-            return end
+            return end - (length - bound)  # the same place however the line arrived
         if newline < 0:
             self._tail += data[position:]
             return end
@@ -106,7 +111,7 @@ class ChunkedBody:
             if line:
                 self._stop("unspecified", "no line end after a chunk")
         else:
-            self._trailer(line, end - position)
+            self._trailer(line, length)
         return end
 
     def _chunk_size(self, line: bytes) -> None:

@@ -50,7 +50,7 @@ class Head(msgspec.Struct, frozen=True):
 def head_end(data: bytes | bytearray, start: int) -> int:
     """Offset just past the empty line that closes a head, or -1. `start`: nothing before it needs another look."""
     crlf = data.find(b"\n\r\n", start)
-    bare = data.find(b"\n\n", start) if crlf < 0 else data.find(b"\n\n", start, crlf)
+    bare = data.find(b"\n\n", start) if crlf < 0 else data.find(b"\n\n", start, crlf + 1)
     if bare >= 0:
         return bare + 2
     return crlf + 3 if crlf >= 0 else -1
@@ -67,7 +67,7 @@ def parse_head(raw: bytes) -> Head:
         raise HeadError("NUL byte in the head")
     text = raw.decode("latin-1").replace("\r\n", "\n")
     if "\r" in text:
-        text = text.replace("\r", " ")
+        text = text.replace("\n\r", "\n").replace("\r", " ")  # beside a line end it is a part of that, not a fold
     lines = text.split("\n")
     if len(lines) > HEADER_COUNT_MAX + 3:  # status line, empty line, and the rest after it
         raise HeadTooLargeError(f"more than {HEADER_COUNT_MAX} header lines")

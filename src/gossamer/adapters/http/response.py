@@ -113,23 +113,28 @@ class Response:
             raw, data = bytes(buffer[:end]), bytes(buffer[end:])
             self._pending.clear()
             self._scanned = 0
-            self._take_head(raw, data)
+            if self._may_go_on(raw, self._head_seen - len(data)):
+                self._take_head(raw, data)
 
     def _wait_for_head(self, buffer: bytes | bytearray) -> None:
         """The head is not whole: keep it, unless it cannot become one."""
-        if not may_be_head(buffer):
-            self.fail(Failure.PROTOCOL, f"no HTTP status line: {bytes(buffer[:60])!r}")
-        elif max(len(buffer), self._head_seen) > HEAD_MAX_BYTES:
-            self.fail(Failure.HEAD_TOO_LARGE, f"response head longer than {HEAD_MAX_BYTES} bytes")
-        else:
+        if self._may_go_on(buffer, self._head_seen):
             if buffer is not self._pending:
                 self._pending = bytearray(buffer)
             self._scanned = max(0, len(buffer) - 2)
 
-    def _take_head(self, raw: bytes, rest: bytes) -> None:
-        if len(raw) > HEAD_MAX_BYTES:
+    def _may_go_on(self, head: bytes | bytearray, seen_bytes: int) -> bool:
+        """Whether this is or may become a head, of which so many bytes have come, blank lines and 1xx included.
+
+        The same question for a part and for the whole: what a response is must not depend on how it was cut up.
+        """
+        if not may_be_head(head):
+            self.fail(Failure.PROTOCOL, f"no HTTP status line: {bytes(head[:60])!r}")
+        elif seen_bytes > HEAD_MAX_BYTES:
             self.fail(Failure.HEAD_TOO_LARGE, f"response head longer than {HEAD_MAX_BYTES} bytes")
-            return
+        return not self.done
+
+    def _take_head(self, raw: bytes, rest: bytes) -> None:
         try:
             head = parse_head(raw)
             if head.status < _FIRST_FINAL_STATUS:
