@@ -37,6 +37,7 @@ VERIFY_TIMEOUT_S: Final = 3_600.0
 START_TIMEOUT_S: Final = 60.0
 END_TIMEOUT_S: Final = 180.0  # after the crawl's own time
 HOSTILE_SHARE: Final = 0.15
+WORDS_MAX: Final = 400  # of what `verify` said
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
 
@@ -121,7 +122,7 @@ def soak(folder: Path, arguments: argparse.Namespace) -> Soak:
         code, samples = watched(crawl, arguments.seconds, arguments.every, hostile_port, told(arguments.seconds))
     if code != 0:
         print(f"soak: the crawl ended with {code}:\n{crawl.output[-3000:]}", file=sys.stderr)
-    checked = crawl.ask("verify", timeout_s=VERIFY_TIMEOUT_S)
+    verified, verify = checked(crawl)
     manners = Manners()
     judge_manners(folder / "nginx" / "access.log", GAP_S, rounding_s=ROUNDING_S, into=manners)
     judge_manners(folder / "hostile.log", GAP_S, rounding_s=HOSTILE_ROUNDING_S, into=manners)
@@ -131,7 +132,7 @@ def soak(folder: Path, arguments: argparse.Namespace) -> Soak:
     snapshot, _ = status
     findings = judge(samples, arguments.seconds)
     return Soak(
-        holds=holds(findings, manners) and code == 0 and checked.code == 0,
+        holds=holds(findings, manners) and code == 0 and verified,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         machine=machine(),
         duration_s=arguments.seconds,
@@ -151,12 +152,21 @@ def soak(folder: Path, arguments: argparse.Namespace) -> Soak:
         worker_restarts=snapshot.worker_restarts,
         archive_bytes=snapshot.archive_bytes,
         segments=snapshot.segments,
-        verify=" ".join(checked.out.split())[-400:],
-        verify_holds=checked.code == 0,
+        verify=verify,
+        verify_holds=verified,
         manners=manners,
         findings=findings,
         samples=samples,
     )
+
+
+def checked(crawl: Crawl) -> tuple[bool, str]:
+    """Whether `gossamer verify` finds nothing wrong, and what it says."""
+    try:
+        result = crawl.ask("verify", timeout_s=VERIFY_TIMEOUT_S)
+    except AssertionError:  # what was measured is worth telling all the same
+        return False, f"not at its end after {VERIFY_TIMEOUT_S:g} s"
+    return result.code == 0, " ".join(result.words.split())[-WORDS_MAX:]
 
 
 def told(seconds: float) -> Callable[[Sample], None]:

@@ -26,7 +26,7 @@ _HTTP: Final = r"""
     map $time_iso8601 $era { default x; "~^(?<minutes>.{15})" $minutes; }
     split_clients "$host$uri kind" $kind { 25% changing; 25% plain; * tagged; }
     map $kind $stamp { default still; changing $era; }
-    map $kind $tag { default '"$stamp"'; plain ""; }
+    map $kind $tag { default 'W/"$stamp"'; plain ""; }
     map "$tag|$http_if_none_match" $same { default ""; "~^(?<t>.+)\|(?P=t)$" yes; }
     split_clients "$host$uri fate" $fate { 1% gone; 1% moved; 0.5% broken; * fine; }
 """
