@@ -63,7 +63,9 @@ def test_connection_is_not_reused_when_it_may_not_stand_behind_the_response(firs
 
 
 @pytest.mark.parametrize("how", ["closed-before", "closed-at-request", "reset-at-request"])
-def test_stale_connection_is_retried_once_on_a_new_one(how: str) -> None:
+def test_a_stale_connection_is_told_of_and_nothing_is_sent_again(how: str) -> None:
+    """The server may have read the request: one more without a gap would be rude."""
+
     async def handle(peer: Peer) -> None:
         await peer.request()
         await peer.send(HELLO)
@@ -81,6 +83,10 @@ def test_stale_connection_is_retried_once_on_a_new_one(how: str) -> None:
             if how == "closed-before":
                 await until(lambda: not len(client._pool))
             outcomes.append(await client.fetch(make_request(server.port)))
+            if how != "closed-before":
+                assert (server.connections, len(server.requests)) == (1, 2)
+                outcomes[1:] = [await client.fetch(make_request(server.port))]
+                assert outcomes[1].failure is None
             await client.close()
             return outcomes, server
 
@@ -88,6 +94,38 @@ def test_stale_connection_is_retried_once_on_a_new_one(how: str) -> None:
     assert [outcome.payload for outcome in outcomes] == [b"hello", b"hello"]
     assert [outcome.reused for outcome in outcomes] == [False, False]
     assert server.connections == 2
+
+
+def test_a_connection_that_is_over_says_nothing_of_the_host() -> None:
+    async def handle(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(HELLO)
+        await peer.request()
+        peer.reset()
+
+    async def run() -> tuple[Outcome, int]:
+        async with serve(handle) as server:
+            client = make_client()
+            await client.fetch(make_request(server.port))
+            return await client.fetch(make_request(server.port)), len(server.requests)
+
+    outcome, requests = uvloop.run(run())
+    assert (outcome.failure, requests) == (Failure.STALE, 2)
+    assert outcome.failure is not None
+    assert outcome.failure.means_nothing
+
+
+def test_a_request_that_asks_for_a_connection_of_its_own_gets_one() -> None:
+    async def run() -> tuple[list[bool], int, int]:
+        async with serve(answers(HELLO, HELLO)) as server:
+            client = make_client()
+            requests = [make_request(server.port, fresh=fresh) for fresh in (False, True, False)]
+            reused = [(await client.fetch(request)).reused for request in requests]
+            idle = len(client._pool)
+            await client.close()
+            return reused, server.connections, idle
+
+    assert uvloop.run(run()) == ([False, False, True], 2, 1)
 
 
 def test_new_connection_that_fails_is_not_retried() -> None:

@@ -26,7 +26,18 @@ class Phase(StrEnum):
 class ActiveHost:
     """One host in a slot."""
 
-    __slots__ = ("errands", "lane", "phase", "queue", "robots_elsewhere", "row", "rules", "turns", "uncommitted")
+    __slots__ = (
+        "errands",
+        "lane",
+        "phase",
+        "queue",
+        "robots_elsewhere",
+        "row",
+        "rules",
+        "stale",
+        "turns",
+        "uncommitted",
+    )
 
     def __init__(self, store: Store, row: HostRow) -> None:
         """Activate a host from its ledger."""
@@ -37,6 +48,7 @@ class ActiveHost:
         self.phase = Phase.RESOLVING
         self.turns = 0
         self.uncommitted = 0
+        self.stale: set[str] = set()  # URL keys whose next turn takes a new connection; each is next in its queue
         self.robots_elsewhere: set[str] = set()
         self.rules: dict[str, tuple[float, Rules]] = {}  # scheme -> (when fetched, parsed)
 

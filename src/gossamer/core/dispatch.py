@@ -131,6 +131,8 @@ class Dispatch:
     def _turn(self, host: ActiveHost, address: str, now: float, kind: Kind, url: str, key: str) -> Turn:
         """Count the request in its networks' buckets and make the turn."""
         self._buckets.take(address, now)
+        fresh = key in host.stale
+        host.stale.discard(key)
         scheme, name, port, target = wire_parts(url)
         return Turn(
             id=self._next_id(),
@@ -145,6 +147,7 @@ class Dispatch:
             target=target,
             address=address,
             started=now,
+            fresh=fresh,
         )
 
     def _next_id(self) -> int:

@@ -200,8 +200,8 @@ class Partition:
         changes = Changes(self.context.store)
         self.in_flight -= 1
         self._dispatch.slow_in_flight -= turn.slow
-        if outcome.failure is Failure.OURS:
-            self._fault_of_ours(changes, host, turn, outcome, now)
+        if outcome.failure is not None and outcome.failure.means_nothing:
+            self._nothing_learned(changes, host, turn, outcome, now)
             return [], []
         gap_s = outcome.started - row.last_fetch if row.last_fetch else None
         lane_next = account(self.context, row, turn.kind, outcome, now)
@@ -293,8 +293,10 @@ class Partition:
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
-    def _fault_of_ours(self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, now: float) -> None:
-        """Nothing was learned of the host: everything goes back to where it was, one gap later."""
+    def _nothing_learned(self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, now: float) -> None:
+        """A fault of ours, or a connection that was over: everything goes back to where it was, one gap later."""
+        if outcome.failure is Failure.STALE:
+            host.stale.add(turn.key)
         if turn.place is not None:
             host.queue.give_back(turn.place)
         elif turn.kind is Kind.ROBOTS:

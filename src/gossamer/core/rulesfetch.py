@@ -13,7 +13,7 @@ from gossamer.core.dispatch import park
 from gossamer.core.robotsdesk import UNREACHABLE
 from gossamer.core.turn import Errand, Turn
 from gossamer.model.limits import ROBOTS_REDIRECTS_MAX
-from gossamer.model.page import Failure, Outcome
+from gossamer.model.page import Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
 from gossamer.model.url import Url, parse
@@ -42,7 +42,7 @@ class RulesFetch:
         if errand is None:
             msg = f"turn {turn.id} fetches robots.txt without an errand"
             raise AssertionError(msg)
-        if outcome.failure is Failure.OURS:
+        if outcome.failure is not None and outcome.failure.means_nothing:
             host.errands.appendleft(errand)
             return
         if outcome.status in harvest.REDIRECT_STATUSES and self._hop(changes, host, errand, turn, outcome, now):

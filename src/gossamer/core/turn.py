@@ -42,4 +42,5 @@ class Turn(msgspec.Struct, kw_only=True):
     errand: Errand | None = None
     etag: str = ""  # conditional request, when an earlier copy is known
     last_modified: str = ""
+    fresh: bool = False  # on a new connection: the kept one that it was tried on was over
     slow: bool = False  # its host is among the slow ones, which share a part of the fetches in flight

@@ -22,7 +22,13 @@ class Failure(StrEnum):
     PROTOCOL = "protocol"  # what came back is not HTTP
     HEAD_TOO_LARGE = "head-too-large"
     PROXY = "proxy"
+    STALE = "stale-connection"  # a connection kept from a visit before was over: it says nothing of host or page
     OURS = "ours"  # EMFILE, no network, no buffer space: never held against a host
+
+    @property
+    def means_nothing(self) -> bool:
+        """Whether nothing was learned of the host: its URL goes back to its queue and takes another turn."""
+        return self in (Failure.STALE, Failure.OURS)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body_max_bytes: int = 10 * 1024 * 1024  # decompressed
     raw_max_bytes: int = 10 * 1024 * 1024
     unwanted_types: tuple[str, ...] = ()  # content-type prefixes whose body is cut at the head
+    fresh: bool = False  # on a connection of its own, not on one kept from a visit before
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -91,6 +91,7 @@ class FetchStage:
             first_byte_timeout_s=fetch.first_byte_timeout_s,
             body_max_bytes=fetch.max_body_bytes,
             raw_max_bytes=fetch.max_body_bytes,
+            fresh=turn.fresh,
             unwanted_types=() if turn.kind in (Kind.ROBOTS, Kind.SITEMAP) else self._unwanted,
         )
 

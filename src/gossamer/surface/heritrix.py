@@ -23,6 +23,7 @@ _FAILURES: Final[dict[str, int]] = {
     Failure.TLS: -2,
     Failure.PROXY: -2,
     Failure.DISCONNECTED: -3,
+    Failure.STALE: -3,
     Failure.PROTOCOL: -3,
     Failure.HEAD_TOO_LARGE: -3,
     Failure.FIRST_BYTE_TIMEOUT: -4,

@@ -92,15 +92,18 @@ class HttpClient:
         visit.prepare(self._proxy.authorization if self._proxy and self._absolute(request) else None)
         key = Key(request.scheme, request.name, request.port, request.address)
         connection = self._pool.take(key, time.monotonic())
-        if connection is not None:
+        if connection is not None and request.fresh:
+            connection.close()
+        elif connection is not None:
             visit.reused = True
             connection.rest()
             response = await self._run(visit, connection)
-            if not (response.failure is Failure.DISCONNECTED and response.untouched):
-                return self._conclude(visit, connection, response, key)
-            # it was closed between turns: RFC 9112 section 9.3.1 lets a GET be sent again
-            connection.close()
-            visit.reused = False
+            if response.failure is Failure.DISCONNECTED and response.untouched:
+                # RFC 9112 section 9.3.1 lets a GET be sent again. But the server may have read this one: sent again at
+                # once, it would be a second request without a gap. It takes another turn.
+                connection.close()
+                raise Trouble(Failure.STALE, "the connection kept from the visit before was over")
+            return self._conclude(visit, connection, response, key)
         connection = await self._connected(visit)
         response = await self._run(visit, connection)
         return self._conclude(visit, connection, response, key)
