@@ -114,6 +114,7 @@ def watched(crawl: Crawl, seconds: float, every_s: float, hostile_port: int,
 
 def soak(folder: Path, arguments: argparse.Namespace) -> Soak:
     """Serve, crawl, look, judge."""
+    folder.mkdir(parents=True, exist_ok=True)
     bad = max(1, int(arguments.hosts * HOSTILE_SHARE))
     good = arguments.hosts - bad
     with soak_web(folder, good, bad) as (nameserver, hostile_port):
@@ -198,9 +199,7 @@ def main() -> int:
         raise SystemExit("soak: nginx is not installed (Debian: apt-get install nginx-light)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # so that servers and crawl are ended
     with tempfile.TemporaryDirectory(prefix="gossamer-soak-") as name:
-        folder = arguments.folder or Path(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        result = soak(folder, arguments)
+        result = soak(arguments.folder or Path(name), arguments)
     written = write(result, arguments.into)
     print(page(result))
     print("written:", *written)

@@ -17,6 +17,7 @@ from bench.harness import TICKS_PER_S, tree
 from gossamer.surface.statusfile import read_status
 
 READ_BYTES: Final = 1 << 20
+RUNNING: Final = frozenset(("crawling", "paused"))
 
 
 class Sample(msgspec.Struct, kw_only=True):
@@ -111,9 +112,9 @@ class Watcher:
         self._before: Sample | None = None
 
     def look(self) -> Sample | None:
-        """A sample; None while there is no status, or when the process is gone."""
+        """A sample; None before the crawl runs and from when it winds up."""
         status = read_status(self._directory / "log")
-        if status is None:
+        if status is None or status[0].state not in RUNNING:
             return None
         snapshot, _ = status
         sample = Sample(
