@@ -10,16 +10,18 @@ REPLAY := .venv-replay
 PYTHON ?=
 DIR    ?= crawl
 ARGS   ?=
+SECONDS ?= 3600
 # Tests that measure time run alone, after the others.
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay lint format bench lock clean
+.PHONY: help install crawl test packages replay lint format bench soak lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
 	@echo 'make test                            set up everything and run every test'
 	@echo 'make install                         leave $(BIN)/gossamer'
+	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
 	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
 
 $(BIN)/python:
@@ -71,6 +73,10 @@ format: $(VENV)/.test
 bench: $(VENV)/.test packages
 	$(BIN)/python -m bench.page_cost $(ARGS)
 	$(BIN)/python -m bench.memory
+
+# An hour at full speed; docs/soak.md from what came of it. SECONDS=600: a shorter one.
+soak: $(VENV)/.test packages
+	$(BIN)/python -m bench.soak --seconds $(SECONDS) $(ARGS)
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 	--no-emit-index-url --no-emit-find-links
