@@ -1,18 +1,4 @@
-"""The only wiring: every stage, the queues between them, and how a crawl starts and ends.
-
-from        to          queue                              bound
-----------  ----------  ---------------------------------  -----------------------------------------------
-seeds       partition   one commit                         SEEDS_MAX
-partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
-dispatch    fetch       exchanges in flight                fetch.concurrency
-dispatch    resolver    look-ups in flight                 RESOLVES_MAX
-fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
-digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
-workers     commit      digests whose records are durable  as many as there are jobs
-commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
-commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
-calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
-"""
+"""A crawl as a process: what it opens and closes, and how it starts and ends. The stages are wired in pipeline.py."""
 
 from __future__ import annotations
 
@@ -46,14 +32,11 @@ from gossamer.model.event import FetchEvent
 from gossamer.model.record import Cf
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Snapshot
+from gossamer.pipeline import Pipeline
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import lane_id, net_id
 from gossamer.policy.scope import compile_scope
-from gossamer.stage.commit import CommitStage
-from gossamer.stage.digest import DigestStage
-from gossamer.stage.dispatch import DispatchStage
 from gossamer.stage.fetch import FetchStage, user_agent
-from gossamer.stage.refresh import RefreshStage
 from gossamer.stage.seed import seed_kind
 from gossamer.surface import settings
 from gossamer.surface.crawllog import CrawlLog
@@ -115,6 +98,7 @@ class Node:
         self._log = self._open_log()
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
         self._resolver = DnsResolver(config.dns, self.clock)
+        self._sinks = Sinks(config, self._count_error)
         self.pool = DigestPool(
             config,
             scope,
@@ -122,44 +106,39 @@ class Node:
             self.clock.now,
             software=f"Gossamer/{VERSION}",
             user_agent=user_agent(config),
+            tell_all=self._deliver is not None or self._sinks.wanted,
         )
         await self.pool.start()
-        self._sinks = Sinks(config, self._count_error)
         self._wire(concurrency)
         self.seeds_refused = self.partition.seed([(url, seed_kind(url)) for url in seeds], self.clock.now())
 
     def _wire(self, concurrency: int) -> None:
-        fetch = FetchStage(self.config, self._web, lambda *body: decode_body(*body).body)
-        self._commit = CommitStage(
-            self.partition, self.clock, sync=self._sync, emit=self._emit, deliver=self._committed
-        )
-        self.digest = DigestStage(self.pool, commit=self._commit.commit, fail=self._fail, done=self._digest_done)
-        self.dispatch = DispatchStage(
+        self.pipeline = Pipeline(
             self.partition,
             self.clock,
-            self._resolver,
+            fetch=FetchStage(self.config, self._web, lambda *body: decode_body(*body).body).fetch,
+            resolver=self._resolver,
+            digester=self.pool,
             concurrency=concurrency,
-            fetch=fetch.fetch,
-            submit=self.digest.submit,
-            note=self._commit.note,
-            digest_load=self.digest.load,
+            sync=self._sync,
+            emit=self._emit,
+            deliver=self._committed,
             fail=self._fail,
         )
-        self._refresh = RefreshStage(self.partition, self.clock, queued=self.dispatch.wake)
         self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
 
     # -- one run ---------------------------------------------------------------------------------------------------
 
     async def run(self, view: LiveView) -> None:
         """Crawl until the work or a budget is exhausted, or somebody stops it. Raises what ended it badly."""
-        self._refresh.check()
+        self.pipeline.refresh.check()
         loops = [
             asyncio.create_task(self._watched(work))
             for work in (
-                self.dispatch.run(),
-                self.dispatch.beat(),
-                self._commit.run(),
-                self._refresh.run(),
+                self.pipeline.dispatch.run(),
+                self.pipeline.dispatch.beat(),
+                self.pipeline.commit.run(),
+                self.pipeline.refresh.run(),
                 self._tick(view),
                 self._exhausted(),
             )
@@ -186,12 +165,12 @@ class Node:
         """End at once. `cause`: what went wrong; the first one counts."""
         if cause is not None:
             self._failure = self._failure or cause
-            if hasattr(self, "_commit"):
-                self._commit.halt()
+            if hasattr(self, "pipeline"):
+                self.pipeline.commit.halt()
         self._aborted.set()
         self.ending = self.ending or "stopped"
-        if hasattr(self, "dispatch"):
-            self.dispatch.abort()
+        if hasattr(self, "pipeline"):
+            self.pipeline.dispatch.abort()
         self._over.set()
 
     async def close(self) -> None:
@@ -220,11 +199,11 @@ class Node:
                 await self.pool.abort()
 
     async def _close_commits(self) -> None:
-        if hasattr(self, "dispatch"):
+        if hasattr(self, "pipeline"):
             try:
-                await self._commit.flush()
+                await self.pipeline.commit.flush()
             except GossamerError:
-                self._commit.let_out()
+                self.pipeline.commit.let_out()
                 raise
             if self._failure is None:
                 self._tend_segments()
@@ -257,21 +236,15 @@ class Node:
         return log
 
     async def _wind_up(self, view: LiveView) -> None:
-        self.dispatch.stop()
+        self.pipeline.dispatch.stop()
         view.show(self.snapshot("stopping"))
         if self._aborted.is_set():
-            self.dispatch.abort()
-        await self._unless_aborted(self._finish())
-        await self.dispatch.drain()
+            self.pipeline.dispatch.abort()
+        await self._unless_aborted(self.pipeline.finish())
+        await self.pipeline.dispatch.drain()
         self.monitor.sample()
         if self._failure is None:
             self.partition.context.apply(Changes(self._store))  # the time since the last commit
-
-    async def _finish(self) -> None:
-        """Fetch, digest and commit what is in flight."""
-        await self.dispatch.drain()
-        await self.digest.drain()
-        await self._commit.flush()
 
     async def _unless_aborted(self, work: Coroutine[None, None, None]) -> None:
         """Do this, or as much of it as is done when the crawl is aborted."""
@@ -291,8 +264,8 @@ class Node:
         return self.monitor.snapshot(
             state or ("stopping" if self.ending else "crawling"),
             self.ending,
-            dispatch=self.dispatch,
-            commit=self._commit,
+            dispatch=self.pipeline.dispatch,
+            commit=self.pipeline.commit,
             pool=self.pool,
             archive=self.segments,
         )
@@ -309,12 +282,10 @@ class Node:
         if self._failure is None:
             self.abort(error)
 
-    def _digest_done(self) -> None:
-        self.dispatch.wake()
-
     def _committed(self, committed: Committed) -> None:
         self.monitor.note(committed)
         self._sinks.give(committed)
+        self.pool.settled(committed.digest.id, committed.links_refused)
         if self._deliver is not None:
             self._deliver(committed)
 
@@ -335,7 +306,7 @@ class Node:
         await asyncio.get_running_loop().run_in_executor(self._executor, self._store.sync)
 
     async def _exhausted(self) -> None:
-        await self.dispatch.exhausted.wait()
+        await self.pipeline.dispatch.exhausted.wait()
         queued = self.partition.context.counters.totals.queued
         self.stop("what is left waits for hosts that are set aside" if queued else "nothing is left to fetch")
 
@@ -345,7 +316,6 @@ class Node:
             view.show(self.snapshot())
             check_disk(self.directory)
             self._tend_segments()
-            self.partition.context.frontier.lanes.purge(self.clock.now())
             reached = self.monitor.budget_reached()
             if reached and not self.ending:
                 self.stop(reached)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,14 +23,18 @@ Page = tuple[str, str, list[str]]  # its URL, its encoding, its links as written
 
 SEED = parse("http://example.com/")
 assert not isinstance(SEED, Reason)
+START_S = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
 RULES = LinkRules(scope=compile_scope(Config().scope, [SEED]))
 
 
-def read(reader: LinkReader, page: Page, year: int = 2026, depth: int = 1) -> Judged:
+def read(
+    reader: LinkReader, page: Page, year: int = 2026, depth: int = 1, *, job: int = 1, at_s: float = 0.0
+) -> Judged:
     url, encoding, texts = page
     links = [(text, False) for text in texts]
     base = Base(url, encoding)
-    return reader.read(links, base, own_key="own", depth=depth, via=url, year=year, nofollow=False)
+    now = datetime(year, 6, 1, tzinfo=UTC).timestamp() + at_s
+    return reader.read(links, base, job=job, own_key="own", depth=depth, via=url, now=now, nofollow=False)
 
 
 _PARTS = st.sampled_from(
@@ -80,6 +87,50 @@ def test_a_new_year_is_judged_anew() -> None:
     page = ("http://example.com/", "utf-8", ["/calendar/2031/05/"])
     assert read(reader, page, year=2026).refused == {Reason.TRAP_CALENDAR.value: 1}
     assert [url.wire for url in read(reader, page, year=2031).kept] == ["http://example.com/calendar/2031/05/"]
+
+
+def wires(judged: Judged) -> list[str]:
+    return [url.wire.removeprefix("http://example.com") for url in judged.kept]
+
+
+def test_links_that_the_core_has_rows_for_are_not_told_again_for_an_hour() -> None:
+    reader = LinkReader(RULES, Hooks())
+    page = ("http://example.com/", "utf-8", ["/a", "/b", "/c?d", "/a#x"])
+    assert wires(read(reader, page, job=7)) == ["/a", "/b", "/c?d"]
+    assert wires(read(reader, page, job=8)) == ["/a", "/b", "/c?d"]  # nothing was said of them yet
+    reader.settle(7, (parse("http://example.com/b").key,), 0)  # type: ignore[union-attr]
+    reader.settle(7, (), START_S)  # once is enough, and what was refused stays unsettled
+    assert wires(read(reader, page, job=9)) == ["/a", "/b", "/c?d"]  # settled half a century ago
+    reader.settle(9, (parse("http://example.com/b").key,), START_S)  # type: ignore[union-attr]
+    again = read(reader, page, job=10, at_s=linkreader.SETTLED_S - 1)
+    assert wires(again) == ["/b", "/c?d"]  # a query is compared with that of the page, so each page tells it
+    assert again.found == 3
+    assert wires(read(reader, page, job=11, at_s=linkreader.SETTLED_S)) == ["/a", "/b", "/c?d"]
+
+
+def test_a_settled_link_is_still_refused_where_the_page_speaks_against_it() -> None:
+    reader = LinkReader(RULES, Hooks())
+    page = ("http://example.com/", "utf-8", ["/a"])
+    read(reader, page)
+    reader.settle(1, (), START_S)
+    assert read(reader, page, depth=RULES.depth_max).refused == {Reason.TRAP_DEPTH.value: 1}
+
+
+def test_pages_of_which_the_core_never_says_anything_are_forgotten() -> None:
+    reader = LinkReader(RULES, Hooks())
+    for job in range(linkreader.UNSETTLED_MAX + 5):
+        read(reader, ("http://example.com/", "utf-8", ["/a"]), job=job)
+    assert len(reader._told) == linkreader.UNSETTLED_MAX
+    reader.settle(0, (), START_S)
+    assert wires(read(reader, ("http://example.com/", "utf-8", ["/a"]))) == ["/a"]
+
+
+def test_who_reads_the_links_of_pages_is_told_all_of_them() -> None:
+    rules = msgspec.structs.replace(RULES, tell_all=True)
+    reader = LinkReader(rules, Hooks())
+    read(reader, ("http://example.com/", "utf-8", ["/a"]))
+    reader.settle(1, (), START_S)
+    assert wires(read(reader, ("http://example.com/", "utf-8", ["/a"]))) == ["/a"]
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

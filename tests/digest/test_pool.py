@@ -313,3 +313,20 @@ def test_a_hook_that_cannot_be_loaded_stops_the_start(install: Install, tmp_path
             await pool.start()
 
     asyncio.run(main())
+
+
+def test_links_the_core_has_rows_for_are_told_once_by_each_worker(run: Run) -> None:
+    async def body(pool: DigestPool) -> list[list[str]]:
+        told = []
+        for number in range(1, 5):
+            html = b"<meta charset=utf-8><a href=/a>a</a><a href=/b>b</a>"
+            found = await pool.digest(job(payload=html, id=number, url=f"http://example.org/{number}"))
+            links = [link for group in found.links for link in group.links]
+            told.append([wire.rpartition("/")[2] for wire, _ in links])
+            pool.settled(
+                number, None if number == 1 else tuple(key for wire, key in links if number == 2 and "/b" in wire)
+            )
+        return told
+
+    # Nothing is said of the first page's links; the second of the second page was refused, so it comes again.
+    assert run(body, workers=Workers(count=1)) == [["a", "b"], ["a", "b"], ["b"], []]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -36,6 +36,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     via: str
     kind: Kind = Kind.PAGE
     redirects: int = 0
+
+
+class Admitted(NamedTuple):
+    """What became of candidates: how many were let in, how many were refused by reason, and the keys of these."""
+
+    new: int
+    refused: dict[str, int]
+    refused_keys: tuple[str, ...]
 
 
 class Known:
@@ -71,11 +79,12 @@ class Admission:
         self._waiting = waiting
         self.known = Known()
 
-    def admit(self, changes: Changes, candidates: list[Candidate], now: float) -> tuple[int, dict[str, int]]:
-        """Let in what is new. Returns how many, and how many were refused by reason. Known ones are neither."""
+    def admit(self, changes: Changes, candidates: list[Candidate], now: float) -> Admitted:
+        """Let in what is new. Known ones are neither let in nor refused."""
         fresh = self._fresh(changes, candidates)
         admitted = 0
         refused: dict[str, int] = {}
+        refused_keys: list[str] = []
         touched: dict[str, HostRow] = {}
         sites: dict[str, SiteRow | None] = {}
         for candidate in fresh:
@@ -86,6 +95,7 @@ class Admission:
                     unwanted = self._host_refusal(changes, candidate, now)
                     if unwanted is not None:
                         bump(refused, unwanted)
+                        refused_keys.append(candidate.key)
                         self._counters.refuse(unwanted)
                         continue
                     row, _ = self._ledger.load(candidate.host, candidate.site)
@@ -94,6 +104,7 @@ class Admission:
             reason = self._refusal(candidate, row) or self._twin(changes, candidate, sites)
             if reason is not None:
                 bump(refused, reason)
+                refused_keys.append(candidate.key)
                 bump(row.refused, reason)
                 self._counters.refuse(reason)
                 continue
@@ -101,7 +112,7 @@ class Admission:
             admitted += 1
         for row in touched.values():
             self._ledger.put(changes, row)
-        return admitted, refused
+        return Admitted(admitted, refused, tuple(refused_keys))
 
     def _fresh(self, changes: Changes, candidates: list[Candidate]) -> list[Candidate]:
         unsure: dict[str, Candidate] = {}

@@ -48,7 +48,7 @@ def holder(changes: Changes, key: str, row: UrlRow, payload_digest: str) -> str 
 
 
 class Probe:
-    """The twenty table rows that a simhash is filed under, read once for looking and for filing."""
+    """The rows of the tables that a simhash is filed under, read once for looking and for filing."""
 
     def __init__(self, changes: Changes, simhash: int) -> None:
         """Read the rows."""
@@ -60,7 +60,7 @@ class Probe:
     def near(self, key: str) -> list[str]:
         """Keys of other pages within the near distance, nearest first, at most CANDIDATES_MAX.
 
-        Complete within Hamming distance 3: six blocks, every choice of three is a table.
+        Complete within Hamming distance 3: five blocks, every choice of two is a table.
         """
         found: dict[str, int] = {}
         for raw in self._rows:
@@ -72,7 +72,7 @@ class Probe:
         return sorted(found, key=lambda name: (found[name], name))[:CANDIDATES_MAX]
 
     def file(self, key: str) -> None:
-        """Enter a page in all twenty tables."""
+        """Enter a page in all tables."""
         entry = FingerprintEntry(self.simhash, key)
         alone = encode([entry])
         for slot, raw in zip(self._slots, self._rows, strict=True):
@@ -100,7 +100,7 @@ def confirmed(changes: Changes, candidates: list[str], row: UrlRow) -> str | Non
 
 
 def unfile_fingerprint(changes: Changes, key: str, simhash: int) -> None:
-    """Take a page out of all twenty tables."""
+    """Take a page out of all tables."""
     slots = _table_keys(simhash)
     for slot, raw in zip(slots, changes.get_many(Cf.FINGERPRINT, slots), strict=True):
         if raw is not None:

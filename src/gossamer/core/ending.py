@@ -217,6 +217,11 @@ def _settle_content(
     return "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
 
 
+def follows_links(turn: Turn, digest: Digest, row: UrlRow) -> bool:
+    """Whether what a page leads to may be fetched on its account."""
+    return turn.kind is Kind.PAGE and not digest.nofollow and row.reason != Reason.SOFT_404
+
+
 def _candidates(
     context: Context, changes: Changes, turn: Turn, digest: Digest, row: UrlRow, host: HostRow
 ) -> list[Candidate]:
@@ -225,7 +230,7 @@ def _candidates(
         bump(host.refused, reason, count)
     if turn.kind is Kind.SITEMAP:
         return harvest.sitemap_entries(changes, digest, turn, row.depth, host)
-    if turn.kind is not Kind.PAGE or digest.nofollow or row.reason == Reason.SOFT_404:
+    if not follows_links(turn, digest, row):
         return []
     if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
         return harvest.sitemap_entries(changes, digest, turn, 0, host)

@@ -6,7 +6,6 @@ this request), `take_resolves` (look this name up). What it is told: `resolved`,
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import msgspec
@@ -54,6 +53,9 @@ class Committed(msgspec.Struct, frozen=True):
     outcome: Outcome
     digest: Digest
     jobs: list[Job]
+    links_refused: tuple[str, ...] | None = (
+        None  # every other link of the digest has a row; None: not all were looked at
+    )
 
 
 class Partition:
@@ -127,8 +129,10 @@ class Partition:
         frontier = self.context.frontier
         if not self.idle() or frontier.can_refill():
             return False
-        wakes = [at for host, at in frontier.asleep().items() if not self._parked(host, now)]
-        return min(wakes, default=math.inf) > now + PATIENCE_S and frontier.passed_by() > now + PATIENCE_S
+        limit = now + PATIENCE_S
+        if any(at <= limit and not self._parked(host, now) for host, at in frontier.asleep().items()):
+            return False
+        return frontier.passed_by() > limit
 
     def _parked(self, host: str, now: float) -> bool:
         row = self.context.ledger.find(host)
@@ -241,7 +245,7 @@ class Partition:
         if again:
             ending.requeue(self.context, changes, host.row, turn, row)
         changes.put_url(turn.key, row)
-        admitted, refused = self.context.admission.admit(changes, candidates, now)
+        admitted = self.context.admission.admit(changes, candidates, now)
         if digest.pointer is not None:
             committed = self.context.counters.totals.committed
             segment = digest.pointer.segment
@@ -257,8 +261,10 @@ class Partition:
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
         event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
-        event = with_digest(event, pending.job, digest, admitted, refused)
-        return Committed(event, turn, outcome, digest, self._release(digest.id))
+        event = with_digest(event, pending.job, digest, admitted.new, admitted.refused)
+        looked_at = digest.links and ending.follows_links(turn, digest, row)
+        links_refused = admitted.refused_keys if looked_at else None
+        return Committed(event, turn, outcome, digest, self._release(digest.id), links_refused)
 
     def _count_errors(self, digest: Digest) -> None:
         errors = self.context.counters.totals.errors

@@ -13,10 +13,11 @@ SIMHASH_BITS: Final = 64
 NEAR_DISTANCE_MAX: Final = 3  # bits; Manku, Jain, Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007
 UNCHANGED_DISTANCE_MAX: Final = 1  # bits between two captures of one page that still count as no change
 
-BLOCK_BITS: Final = (11, 11, 11, 11, 10, 10)  # together 64; three differing bits leave at least three blocks alike
-BLOCKS_PER_KEY: Final = 3
-TABLES: Final = 20  # ways to choose three blocks of six
-BLOCK_KEY_BYTES: Final = 5  # the widest choice is 33 bits
+# docs/decisions/near-duplicate-tables.md says why so many.
+BLOCK_BITS: Final = (13, 13, 13, 13, 12)  # together 64; three differing bits leave at least two blocks alike
+BLOCKS_PER_KEY: Final = 2
+TABLES: Final = 10  # ways to choose two blocks of five
+BLOCK_KEY_BYTES: Final = 4  # the widest choice is 26 bits
 
 SKETCH_SIZE: Final = 32  # smallest shingle hashes kept
 SKETCH_ITEM_BYTES: Final = 4
@@ -66,9 +67,9 @@ def is_unchanged(a: int | None, b: int | None) -> bool:
 
 
 def block_keys(simhash: int) -> tuple[tuple[int, bytes], ...]:
-    """The (table number, key) pairs under which a simhash is filed, one for each of the 20 tables.
+    """The (table number, key) pairs under which a simhash is filed, one for each of the TABLES.
 
-    Two simhashes at distance <= 3 share at least one pair: three bits touch at most three of the six blocks.
+    Two simhashes at distance <= 3 share at least one pair: three bits touch at most three of the five blocks.
     Raises ValueError when `simhash` is not an unsigned 64-bit number.
     """
     if not 0 <= simhash < 1 << SIMHASH_BITS:

@@ -22,6 +22,11 @@ class Sinks:
         self._count_error = count_error
         self._sinks = load(GROUP)
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody takes pages."""
+        return bool(self._sinks)
+
     def give(self, committed: Committed) -> None:
         """A sink that raises costs the page a counted error `sink:NAME`, not the crawl."""
         if not self._sinks:

@@ -35,10 +35,18 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     clock_offset_s: float = 0.0  # program time minus system time
 
 
+class Settled(msgspec.Struct, frozen=True, array_like=True):
+    """The core has a row for every link that was told of a job, except for the keys it refused."""
+
+    job: int
+    refused: tuple[str, ...] = ()
+
+
 class Work(msgspec.Struct, frozen=True, tag="work"):
-    """A job for the worker."""
+    """A job for the worker, and what has become of the links of earlier ones."""
 
     job: Job
+    settled: tuple[Settled, ...] = ()
 
 
 class Finish(msgspec.Struct, frozen=True, tag="finish"):

@@ -2,12 +2,14 @@
 
 Pages of a host share most of their links. What a link's text means, and what scope, type and traps say of it, depends
 on nothing but the text, the folder it is read in, and the year; so it is remembered: a link seen before costs a look.
+A link that the core has a row for is not even told again, for an hour: `settle` says which those are.
 """
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from gossamer.adapters.digest.hooks import Hooks
@@ -22,12 +24,32 @@ from gossamer.policy.types import wanted_url
 
 REMEMBERED_MAX: Final = 100_000  # links; beyond it the shelves that pages have not asked for longest are emptied
 TEXT_MAX_CHARS: Final = 2_000  # a longer link is read anew each time
+UNSETTLED_MAX: Final = 256  # pages whose links were told and of which the core has said nothing yet
+SETTLED_S: Final = 3_600.0  # how long a link that the core knows is not told again
 _ABSOLUTE: Final = ("http://", "https://")
 
-# A link's URL if nothing at all speaks against it; its key, "" without one; its URL, or why it has none; whether scope
-# lets it in; what type and traps say of it; whether the trap must be asked anew because it compares the query with
-# that of the page.
-Known = tuple[Url | None, str, Url | Reason, Reason | None, Reason | None, bool]
+
+class Known:
+    """What is remembered of a link's text."""
+
+    __slots__ = ("ask", "key", "scope", "settled_until", "trap", "url", "welcome")
+
+    def __init__(
+        self, url: Url | Reason, scope: Reason | None = None, trap: Reason | None = None, *, ask: bool = False
+    ) -> None:
+        """`url`: its URL, or why it has none; `scope`: whether scope lets it in; `trap`: what type and traps say of it;
+        `ask`: whether the trap must be asked anew because it compares the query with that of the page.
+        """
+        self.url = url
+        self.scope = scope
+        self.trap = trap
+        self.ask = ask
+        self.key = url.key if isinstance(url, Url) else ""
+        # Its URL if nothing at all speaks against it.
+        self.welcome = url if isinstance(url, Url) and scope is trap is None and not ask else None
+        self.settled_until = 0.0  # the core has a row for it: unix seconds until when that need not be said again
+
+
 _Shelf = dict[str, Known]  # by the link's text
 
 _NOWHERE: Final[_Shelf] = {}  # stays empty: for links that mean something else on every page
@@ -40,19 +62,31 @@ class LinkReader:
         """Judge by `rules`, and by the scope hooks among `hooks`."""
         self._rules = rules
         self._hooks = hooks
+        self._tells_all = rules.tell_all or bool(hooks.links) or bool(hooks.scope)
+        self._told: OrderedDict[int, list[Known]] = OrderedDict()  # by job
         self._shelves: OrderedDict[str, _Shelf] = OrderedDict()  # the one used last is last
         self._remembered = 0  # links on all shelves, and the shelves themselves
         self._year = 0
 
     def read(
-        self, links: Iterable[Link], base: Base, *, own_key: str, depth: int, via: str, year: int, nofollow: bool
+        self,
+        links: Iterable[Link],
+        base: Base,
+        *,
+        job: int,
+        own_key: str,
+        depth: int,
+        via: str,
+        now: float,
+        nofollow: bool,
     ) -> Judged:
         """The distinct links of a page in page order, at most LINKS_PER_PAGE_MAX, each kept or refused with its reason.
 
-        Args: the links; their base; the page's own key, to which links lead nowhere; its depth and wire form; the
-        current year, against which calendar walks are measured; whether the page says nofollow.
+        Args: the links; their base; number of the job, by which `settle` names it; the page's own key, to which links
+        lead nowhere; its depth and wire form; when it was fetched, in unix seconds: calendar walks are measured against
+        that year; whether the page says nofollow. Settled links are left out.
         """
-        self._make_room(year)
+        self._make_room(time.gmtime(now).tm_year)
         everywhere, host, folder = self._shelves_of(base)
         judged = Judged()
         kept = judged.kept
@@ -61,6 +95,7 @@ class LinkReader:
         shunned: set[str] = set()  # not the same set: an address may stand elsewhere on the page without nofollow
         keys = {own_key}
         room = LINKS_PER_PAGE_MAX
+        told: list[Known] = []
         for href, link_nofollow in links:
             text = trim(href)
             seen = shunned if link_nofollow or nofollow else followed
@@ -82,23 +117,35 @@ class LinkReader:
             else:
                 shelf = folder if first != "?" else _NOWHERE
             known = shelf.get(text) or self._learn(shelf, text, base)
-            welcome, key, url, _, _, _ = known
+            if known.settled_until > now and plain:
+                continue
+            key, url, welcome = known.key, known.url, known.welcome
             if key in keys:
                 continue
             if welcome is not None and plain:
                 keys.add(key)
                 kept.append(welcome)
+                told.append(known)
             elif isinstance(url, Reason):
                 judged.refuse(url)
             else:
                 keys.add(key)
-                reason = self._judge(url, known, depth + 1, via)
-                if reason is None:
-                    kept.append(url)
-                else:
-                    judged.refuse(reason)
+                judged.take(url, self._judge(url, known, depth + 1, via))
         judged.found = len(followed | shunned)
+        self._remember_told(job, told)
         return judged
+
+    def _remember_told(self, job: int, told: list[Known]) -> None:
+        if told and not self._tells_all:
+            self._told[job] = told
+            if len(self._told) > UNSETTLED_MAX:
+                self._told.popitem(last=False)
+
+    def settle(self, job: int, refused: Collection[str], now: float) -> None:
+        """The core has a row for every link that was told of a job, except for these keys."""
+        for known in self._told.pop(job, ()):
+            if known.key not in refused:
+                known.settled_until = now + SETTLED_S
 
     def _make_room(self, year: int) -> None:
         """Forget what a new year makes doubtful, and what is too much."""
@@ -132,27 +179,26 @@ class LinkReader:
 
     def _know(self, url: Url | Reason) -> Known:
         if isinstance(url, Reason):
-            return None, "", url, None, None, False
+            return Known(url)
         scope = judge(self._rules.scope, url)
         if not wanted_url(url, self._rules.types):
-            return None, url.key, url, scope, Reason.TYPE_NOT_WANTED, False
+            return Known(url, scope, Reason.TYPE_NOT_WANTED)
         if "?" in url.canonical:
-            return None, url.key, url, scope, None, True
-        trap = static_trap(url, 0, 0, seed=False, via=None, year_now=self._year)
-        return url if scope is trap is None else None, url.key, url, scope, trap, False
+            return Known(url, scope, ask=True)
+        return Known(url, scope, static_trap(url, 0, 0, seed=False, via=None, year_now=self._year))
 
     def _judge(self, url: Url, known: Known, depth: int, via: str) -> Reason | None:
-        reason, verdict, ask = known[3:]
+        reason = known.scope
         if self._hooks.scope and reason is not Reason.SCOPE_EXCLUDED:
             opinion = self._hooks.in_scope(url.canonical, via, depth)
             if opinion is not None:
                 reason = None if opinion else Reason.SCOPE_HOOK
         if reason is not None:
             return reason
-        if verdict is Reason.TYPE_NOT_WANTED:
-            return verdict
+        if known.trap is Reason.TYPE_NOT_WANTED:
+            return known.trap
         if depth > self._rules.depth_max:
             return Reason.TRAP_DEPTH
-        if ask:
+        if known.ask:
             return static_trap(url, 0, 0, seed=False, via=via, year_now=self._year)
-        return verdict
+        return known.trap

@@ -33,6 +33,7 @@ class LinkRules(msgspec.Struct, frozen=True, kw_only=True):
     depth_max: int = 16
     product: str = "Gossamer"  # robots meta elements may name it
     body_max_bytes: int = 10 * 1024 * 1024  # decoded
+    tell_all: bool = False  # somebody reads the links of each page: none is left out because the core knows it
 
 
 @dataclass(slots=True)
@@ -47,6 +48,13 @@ class Judged:
         """Count links that are dropped."""
         if count:
             self.refused[reason.value] = self.refused.get(reason.value, 0) + count
+
+    def take(self, url: Url, reason: Reason | None) -> None:
+        """Keep a link, or count it under the reason for which it is dropped."""
+        if reason is None:
+            self.kept.append(url)
+        else:
+            self.refuse(reason)
 
     def groups(self) -> tuple[Links, ...]:
         """The kept links by host, hosts and links in page order."""
@@ -100,7 +108,4 @@ def judge_links(
             reason = Reason.TYPE_NOT_WANTED
         if reason is None:
             reason = static_trap(url, depth + 1, depth_max, seed=False, via=via, year_now=year)
-        if reason is None:
-            judged.kept.append(url)
-        else:
-            judged.refuse(reason)
+        judged.take(url, reason)

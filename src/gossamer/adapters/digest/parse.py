@@ -5,7 +5,6 @@ Order matters in one place: text extraction takes boilerplate out of the tree, s
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from gossamer.adapters.decode import Decoded, decode_body
@@ -89,10 +88,11 @@ def _html(
         judged = (reader or LinkReader(rules, hooks)).read(
             found.links,
             base,
+            job=job.id,
             own_key=job.key,
             depth=job.depth,
             via=job.url,
-            year=time.gmtime(job.date).tm_year,
+            now=job.date,
             nofollow=said.nofollow,
         )
     canonical = base.parse(trim(found.canonical)) if found.canonical else None

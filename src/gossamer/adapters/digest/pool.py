@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -49,6 +49,7 @@ class DigestPool:
         *,
         software: str = PREFIX,
         user_agent: str = "",
+        tell_all: bool = False,
     ) -> None:
         """Args:
         config: sections fetch, limits, identity, archive and workers are used.
@@ -57,6 +58,7 @@ class DigestPool:
         now: unix seconds, the program's clock.
         software: name and version, for warcinfo.
         user_agent: the User-Agent that is sent, for warcinfo.
+        tell_all: digests name all links of their pages, those included that `settled` said are known.
         """
         self._config = config
         self._directory = archive_dir
@@ -69,6 +71,7 @@ class DigestPool:
             depth_max=config.limits.depth,
             product=config.identity.product,
             body_max_bytes=config.fetch.max_body_bytes,
+            tell_all=tell_all,
         )
         self._run = f"{PREFIX}-{time.strftime('%Y%m%d%H%M%S', time.gmtime(now()))}-{os.getpid() & 0xFFFF:04x}"
         self._count = config.workers.count or max(1, (os.cpu_count() or 1) - 1)
@@ -80,6 +83,7 @@ class DigestPool:
         self._futures: dict[int, asyncio.Future[Digest]] = {}
         self._callers: dict[int, int] = {}  # our job id -> the caller's
         self._causes: dict[int, str] = {}  # our job id -> why the page is not parsed
+        self._tellers: OrderedDict[int, tuple[Process, int]] = OrderedDict()  # caller's job id -> who told its links
         self._last_id = 0
         self._room = asyncio.Semaphore(DIGEST_PENDING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -233,8 +237,20 @@ class DigestPool:
         for name in digest.closed:
             self.closed.append(name)
             self._ends.pop(name, None)
+        if digest.links and digest.id in self._callers:
+            self._tellers[self._callers[digest.id]] = worker, digest.id
+            if len(self._tellers) > DIGEST_PENDING_MAX:
+                self._tellers.popitem(last=False)
         self._resolve(digest)
         self._dispatch()
+
+    def settled(self, job_id: int, refused: tuple[str, ...] | None) -> None:
+        """Every link that the digest of a job named has a row now, except for the keys that were refused: whoever told
+        them need not do so again for a while. None: the links were not all looked at.
+        """
+        worker, number = self._tellers.pop(job_id, (None, 0))
+        if worker is not None and refused is not None and len(worker.settled) < DIGEST_PENDING_MAX:
+            worker.settled.append(frames.Settled(number, refused))
 
     def _resolve(self, digest: Digest) -> None:
         future = self._futures.get(digest.id)

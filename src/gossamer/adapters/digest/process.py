@@ -36,6 +36,7 @@ class Process(asyncio.Protocol):
     ) -> None:
         self.setup = setup
         self.jobs: dict[int, Job] = {}  # sent and not answered, in order
+        self.settled: list[frames.Settled] = []  # goes out with the next job
         self.ready = False
         self.doomed = ""  # why the pool killed it: "timeout", or empty
         self._on_message = on_message
@@ -95,7 +96,8 @@ class Process(asyncio.Protocol):
     def send(self, job: Job) -> None:
         """Hand over a job."""
         self.jobs[job.id] = job
-        self._write(frames.Work(job))
+        settled, self.settled = tuple(self.settled), []
+        self._write(frames.Work(job, settled))
 
     def finish(self) -> None:
         """Ask it to answer what it has, close its segment and end."""

@@ -203,6 +203,8 @@ def serve(channel: Channel, worker: Worker) -> int:
         if isinstance(message, frames.Work):
             if not worker.unsynced:
                 first_s = time.monotonic()
+            for settled in message.settled:
+                worker.reader.settle(settled.job, settled.refused, message.job.date)
             failed = worker.take(message.job)
             if failed and not channel.send([frames.Answer(digest) for digest in failed]):
                 return 0
