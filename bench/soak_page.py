@@ -135,6 +135,9 @@ def chart(samples: Sequence[Sample], duration_s: float) -> str:
         points = [(sample.at_s / duration_s, value(sample)) for sample in samples[1:]]
         parts += _panel(place * (PANEL + ABOVE + BELOW), title, colour, points)
     plot = WIDTH - LEFT - RIGHT
+    for quarter, name in ((1, "second quarter"), (3, "last quarter")):
+        x = LEFT + plot * (quarter + 0.5) / 4
+        parts.append(f'<text x="{x:.0f}" y="{ABOVE - 10}" text-anchor="middle" fill="#57606a">{name}</text>')
     for quarter in range(5):
         anchor = ("start", "middle", "middle", "middle", "end")[quarter]
         x = LEFT + plot * quarter / 4
