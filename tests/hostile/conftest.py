@@ -11,7 +11,7 @@ import pytest
 from tests.support.crawl import Crawl, Result, making
 from tests.support.web import Web
 
-TOTAL_S, CONNECT_S, FIRST_BYTE_S = 3.0, 1.0, 1.5
+TOTAL_S, CONNECT_S, FIRST_BYTE_S = 6.0, 1.0, 4.0
 MAX_BODY = 1 << 20
 HURRIED: dict[str, dict[str, Any]] = {
     "fetch": {

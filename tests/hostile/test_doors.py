@@ -99,6 +99,23 @@ def test_robots_of_one_authority_that_lives_elsewhere_stays_its_own(web: Web, ma
     assert set(web.targets("b.elsewhere.example")) == {"/robots.txt", "/a/robots.txt", "/", "/a-only"}
 
 
+def test_a_server_that_answers_each_request_with_the_rules_of_another_site(web: Web, make_crawl: MakeCrawl) -> None:
+    """What comes for robots.txt rules, whosever it is, for this host alone; what comes for a page rules nothing."""
+    other = web.add("other.foreign.example", pages({"/": PAGE, "/listed": PAGE}))
+    shut = f"User-agent: *\nDisallow: /\nCrawl-delay: 300\nSitemap: {other}/listed\n"
+    first = {"open": f"User-agent: *\nDisallow: {other}/\nDisallow: /b\n", "shut": shut}
+    seeds = []
+    for name, text in first.items():
+        table: dict[str, Reply] = dict.fromkeys(("/", "/a", "/b"), robots(shut))
+        seed = web.add(f"{name}.rules.example", pages(table | {"/robots.txt": robots(text)}))
+        seeds += [seed + "/", seed + "/a", seed + "/b"]
+    crawl = make_crawl(*seeds, options={"limits": {"duration": "20s"}})
+    sound(crawl, crawl.run(timeout_s=20 + SETTLE_S))
+    assert sorted(web.targets("open.rules.example")) == ["/", "/a", "/robots.txt"]
+    assert web.targets("shut.rules.example") == ["/robots.txt"]
+    assert web.targets("other.foreign.example") == []
+
+
 def test_robots_that_redirect_for_ever_or_to_a_forbidden_address(web: Web, make_crawl: MakeCrawl) -> None:
     turns = {f"/hop{n}": redirect(f"/hop{n + 1}") for n in range(30)}
     loop = web.add("loop.rules.example", pages({"/robots.txt": redirect("/hop0"), **turns, "/": PAGE}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -15,8 +16,9 @@ def rows() -> list[tuple[str, list[str]]]:
     return [(symptom, re.findall(r"`([^`]+)`", tests)) for symptom, _, tests in cells if "`" in tests]
 
 
-def test_every_symptom_has_tests_and_every_test_is_there() -> None:
+def test_every_symptom_has_tests_and_every_test_is_there(record_property: Callable[[str, object], None]) -> None:
     found = rows()
+    record_property("symptoms", len(found))
     assert len(found) == SYMPTOMS
     missing = []
     for symptom, named in found:

@@ -36,9 +36,9 @@ def all_rest(run: Run, hosts: list[str]) -> None:
         if turn is not None:
             assert turn.kind is Kind.ROBOTS
             refused = Outcome(status=404, started=now, elapsed_s=0.1, address=turn.address)
-            run._answers[turn.id] = (turn, Answer(status=404))
+            run.net.answers[turn.id] = Answer(status=404)
             for job in partition.fetched(turn, refused, f"sha1:{turn.id}", b"", now)[0]:
-                run._digested(job)
+                partition.digested(run._make_digest(job), now)
             answered += 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.hostile.zoo import ATTRIBUTE_CHARS, bombs, cages
 from tests.support.crawl import Crawl, Result, merged
 from tests.support.web import Web
 
-CAGES = 34
+CAGES = 39
 HEAD_TOO_LARGE, PROTOCOL, LATE = "head-too-large", "protocol", "first-byte-timeout"
 
 
@@ -52,7 +52,10 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visited]:
         web.close()
 
 
-def test_the_crawl_ends_by_itself_and_is_sound(visited: Visited) -> None:
+def test_the_crawl_ends_by_itself_and_is_sound(
+    visited: Visited, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("cages", len(visited.events))
     assert len(visited.events) == CAGES
     sound(visited.crawl, visited.result)
     assert visited.result.elapsed_s < TOTAL_S + SETTLE_S
@@ -88,6 +91,7 @@ def test_what_a_server_said_reaches_no_terminal_raw(visited: Visited, cage: str)
         ("endless-100", PROTOCOL),
         ("slow-head", PROTOCOL),
         ("slow-headers", LATE),
+        ("slow-100", LATE),
         ("silent", LATE),
         ("not-http", PROTOCOL),
         ("nul", PROTOCOL),
@@ -108,6 +112,9 @@ def test_no_usable_head_is_a_named_failure(visited: Visited, cage: str, failure:
         ("endless-trailer", "unspecified"),
         ("slow-body", "time"),
         ("slow-chunks", "time"),
+        ("slow-chunk-size", "time"),
+        ("slow-trailer", "time"),
+        ("slow-gzip", "time"),
         ("deep", "length"),
         ("many-links", "length"),
     ],
@@ -128,6 +135,12 @@ def test_a_bomb_is_archived_as_it_came_and_its_page_is_cut(visited: Visited, cod
     assert (front["status"], front.get("truncated", "")) == (200, "")
     assert 0 < front["payload_bytes"] < 100_000
     assert "error" not in front or "crash" not in front["error"]
+
+
+def test_a_redirect_whose_body_drips_is_a_redirect(visited: Visited) -> None:
+    front = visited.front("slow-redirect")
+    assert (front["status"], front["truncated"]) == (302, "time")
+    assert "/on" in visited.web.targets("slow-redirect.zoo.example")
 
 
 def test_redirects_without_end_end_at_the_limit(visited: Visited) -> None:

@@ -90,11 +90,11 @@ class RawServer:
 
 @asynccontextmanager
 async def serve(
-    handler: Handler, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+    handler: Handler, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[RawServer]:
     """A running server."""
     raw = RawServer(handler)
-    server = await asyncio.start_server(raw._connected, host, 0, ssl=tls, limit=1 << 20)
+    server = await asyncio.start_server(raw._connected, host, port, ssl=tls, limit=1 << 20, backlog=1024)
     raw.port = server.sockets[0].getsockname()[1]
     try:
         yield raw

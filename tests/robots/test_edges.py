@@ -33,6 +33,14 @@ def test_byte_order_marks() -> None:
     assert not allowed("User-agent: *\nDisallow: /".encode("utf-16"), "/x")
 
 
+def test_nuls_hide_no_rule() -> None:
+    assert not allowed(b"User-agent: *\0\nDisallow: /x\0\n", "/x")
+    for encoding in ("utf-16-le", "utf-16-be"):
+        body = "User-agent: *\nDisallow: /x".encode(encoding)
+        assert not allowed(body, "/x")
+        assert judge_response(200, "text/plain", body, "disallow")[0] == "rules"
+
+
 def test_rules_far_into_the_file_count() -> None:
     filler = "# filler\n" * 20_000
     assert not allowed(f"User-agent: *\n{filler}Disallow: /late\n", "/late")

@@ -83,6 +83,10 @@ class Web:
             file.writelines(f"{address} {each}\n" for each in (name, *names))
         return f"{'https' if tls else 'http'}://{name}:{server.port}"
 
+    def listen(self, handler: Handler, address: str, port: int = 0) -> int:
+        """Serve at an address without a name; the port."""
+        return self.run(self._open.enter_async_context(serve(handler, host=address, port=port))).port
+
     def targets(self, name: str) -> list[str]:
         """What a host was asked for, in order."""
         return [line.partition(" ")[2] for line in self.servers[name].lines]

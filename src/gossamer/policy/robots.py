@@ -166,7 +166,10 @@ def judge_response(
 
 
 def _lines(body: bytes) -> list[bytes]:
-    """Lines of the first 500 KiB, split at CR, LF and CRLF, each cut at the line limit."""
+    """Lines of the first 500 KiB, split at CR, LF and CRLF, each cut at the line limit.
+
+    NULs are dropped: they pad lines, and stand beside each letter of a UTF-16 file that lost its mark.
+    """
     if body[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         body = body[:ROBOTS_MAX_BYTES].decode("utf-16", "replace").encode("utf-8", "replace")
     elif body[:3] == b"\xef\xbb\xbf":
@@ -174,7 +177,7 @@ def _lines(body: bytes) -> list[bytes]:
     if len(body) >= ROBOTS_MAX_BYTES - 3:  # the caller may have cut it already
         body = body[:ROBOTS_MAX_BYTES]
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
-    return [line[:ROBOTS_LINE_MAX_BYTES] for line in body.splitlines()]
+    return [line[:ROBOTS_LINE_MAX_BYTES] for line in body.replace(b"\0", b"").splitlines()]
 
 
 def _field(line: bytes) -> tuple[bytes, bytes] | None:
