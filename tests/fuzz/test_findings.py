@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import brotli
 import pytest
 import zstandard
 
@@ -44,6 +45,17 @@ def test_a_coding_cut_at_the_cap_inside_another_is_a_cut_and_no_damage() -> None
     assert found.truncated
     assert found.error == ""
     assert len(found.body) <= 200
+
+
+def test_of_a_damaged_brotli_body_stays_what_precedes_the_damage() -> None:
+    """All of it was lost when it was shorter than a slice."""
+    text = b"".join(b"line %d of a page\n" % number for number in range(3000))
+    packed = bytearray(brotli.compress(text, quality=5, lgwin=10))
+    packed[len(packed) // 2 : len(packed) // 2 + 40] = b"\xff" * 40
+    found = decode_body(bytes(packed), ("br",), 1 << 20)
+    assert found.error.startswith("br: ")
+    assert len(found.body) > len(text) // 3
+    assert found.body[: len(text) // 3] == text[: len(text) // 3]
 
 
 def test_a_title_cut_between_two_words_ends_with_a_word() -> None:

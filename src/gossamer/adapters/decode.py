@@ -228,6 +228,19 @@ def _inflate_any(data: bytes, limit: int) -> bytes:
 
 def _unbrotli(data: bytes, limit: int) -> bytes:
     """Decode brotli (RFC 7932)."""
+    try:
+        return _brotli_steps(data, limit, _SLICE_BYTES)
+    except _Damaged as damage:
+        if damage.early or len(data) <= _SALVAGE_BYTES:
+            raise
+        why = str(damage)
+    try:  # the engine keeps what it made of a slice in which it fails: the slow way, in small steps
+        return _brotli_steps(data, limit, _SALVAGE_BYTES)
+    except _Damaged as damage:
+        raise _Damaged(damage.partial, why) from None
+
+
+def _brotli_steps(data: bytes, limit: int, step_bytes: int) -> bytes:
     decoder = brotli.Decompressor()
     out: list[bytes] = []
     size = 0
@@ -237,7 +250,7 @@ def _unbrotli(data: bytes, limit: int) -> bytes:
             if decoder.can_accept_more_data():
                 if position >= len(data):
                     raise _Damaged(b"".join(out), "ends early", early=True)
-                piece = data[position : position + _SLICE_BYTES]
+                piece = data[position : position + step_bytes]
                 position += len(piece)
             else:
                 piece = b""
