@@ -15,13 +15,14 @@ SECONDS ?= 3600
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay lint format bench soak lock clean
+.PHONY: help install crawl test packages replay fuzz lint format bench soak lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
 	@echo 'make test                            set up everything and run every test'
 	@echo 'make install                         leave $(BIN)/gossamer'
 	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
+	@echo 'make fuzz [SECONDS=60] [TARGETS=...]  search every parser for inputs that break it'
 	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
 
 $(BIN)/python:
@@ -58,6 +59,11 @@ replay: $(REPLAY)/.done
 test: $(VENV)/.test packages
 	@$(MAKE) --no-print-directory replay || { test "$$CI" != true && echo 'make test: no replay environment: its test will be skipped' >&2; }
 	@bash .ci/tests $(JOBS) $(ARGS)
+
+# SECONDS for each target. What is found goes to tests/fuzz/corpora, where `make test` fails on it.
+fuzz: SECONDS = 60
+fuzz: $(VENV)/.test
+	@$(BIN)/python -m tests.fuzz.search --seconds $(SECONDS) $(TARGETS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
