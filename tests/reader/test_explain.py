@@ -254,7 +254,7 @@ def test_an_unknown_name_says_so(tmp_path: Path) -> None:
     made = Made(tmp_path / "crawl", plain_config(("https://nx.example/",)), SimWeb({}))
     made.run(3_600.0)
     found = made.reader().explain("https://nx.example/")
-    assert "dns-failed: NXDOMAIN" in found.verdict
+    assert "dns-failed: nxdomain" in found.verdict
     assert step(found, "lane").text == "its address was not looked up yet"
 
 

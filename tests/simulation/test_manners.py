@@ -202,12 +202,15 @@ def test_no_resolver_is_a_fault_of_ours() -> None:
 # -- names ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_name_that_does_not_exist_is_tried_a_little_and_parked() -> None:
-    run = Run(SimWeb({}), config(), ["http://nowhere.example/"])
+@pytest.mark.parametrize(("error", "looked_up"), [("nxdomain", 1), ("no address", 1), ("servfail", 3), ("timeout", 3)])
+def test_a_name_that_does_not_resolve_is_tried_a_little_and_parked(error: str, looked_up: int) -> None:
+    """Once is enough where asking again soon changes nothing."""
+    host = SimHost(address="", resolve=lambda name, _: Resolution(name=name, error=error))
+    run = Run(SimWeb({"nowhere.example": host}), config(), ["http://nowhere.example/"])
     assert run.go()
     row = host_rows(run.store)["nowhere.example"]
-    assert row.parked == f"{Reason.DNS_FAILED}: NXDOMAIN"
-    assert (row.errors, row.failed) == (3, 3)
+    assert row.parked == f"{Reason.DNS_FAILED}: {error}"
+    assert (row.errors, row.failed) == (looked_up, looked_up)
     assert run.served == []
     assert [row.state.name for row in url_rows(run.store).values()] == ["QUEUED"]
     assert recount(run.store) == []

@@ -13,7 +13,8 @@ class Digester(Protocol):
     async def digest(self, job: Job) -> Digest:
         """Archive and parse one response. A worker that dies or hangs yields a Digest with `error` set whose
         record was written by another worker without parsing; the call itself does not raise for content.
-        Raises DiskFullError when the archive has no room.
+        The Digest has the job's id, which need not be unique. Raises DiskFullError when the archive has no room,
+        GossamerError when the digester is closed or cannot work at all.
         """
         ...
 
@@ -22,5 +23,5 @@ class Digester(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what was accepted, close the segments, end the processes."""
+        """Finish what was accepted, close the segments, end the processes. Closing again does nothing."""
         ...

@@ -24,10 +24,19 @@ class VirtualClock:
         self._order += 1
         heapq.heappush(self._events, (max(at, self._now), self._order, event))
 
+    def next_at(self) -> float | None:
+        """When the next event is, None when there is none."""
+        return self._events[0][0] if self._events else None
+
     def step(self, until: float | None = None) -> bool:
         """Move to the next event and run it. False when there is none, or none before `until`."""
         if not self._events or (until is not None and self._events[0][0] > until):
             return False
-        self._now, _, event = heapq.heappop(self._events)
+        at, _, event = heapq.heappop(self._events)
+        self.jump(at)
         event()
         return True
+
+    def jump(self, to: float) -> None:
+        """Move to a time and run nothing on the way: events that are passed run late. Never goes back."""
+        self._now = max(self._now, to)

@@ -9,6 +9,7 @@ import msgspec
 
 from gossamer.core.turn import Turn
 from gossamer.model.page import Failure, Links, Outcome, Resolution, SitemapEntry
+from gossamer.model.url import name_of
 
 DNS_TTL_S: Final = 86_400.0
 
@@ -19,11 +20,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/html"),)
     body: bytes | None = None  # None: the URL, so that no two pages are the same
+    content_encoding: tuple[str, ...] = ()  # codings that the body really has; its header is among `headers`
     links: tuple[str, ...] = ()  # wire forms, read and judged as a digest worker does
     groups: tuple[Links, ...] = ()  # more links, as a worker would have found them: large webs are cheaper so
     entries: tuple[SitemapEntry, ...] = ()  # what a sitemap lists, read already
     failure: Failure | None = None
-    seconds: float = 0.2
+    breaks_off: bool = False  # the connection is lost after the body that is given
+    seconds: float = 0.2  # from the request until all is there
+    first_byte_s: float | None = None  # until the head is there; None: it comes with the rest
     title: str = ""
     content_hash: int = 0
     simhash: int | None = None
@@ -68,15 +72,24 @@ class SimWeb:
     def __init__(self, hosts: dict[str, SimHost]) -> None:
         """The web as given."""
         self.hosts = hosts
+        self._indexed = 0
+        self._ported: dict[str, SimHost] = {}
 
     def resolve(self, name: str, now: float) -> Resolution:
         """What DNS says."""
-        host = self.hosts.get(name)
+        host = self.hosts.get(name) or self._on_a_port(name)
         if host is None:
-            return Resolution(name=name, error="NXDOMAIN")
+            return Resolution(name=name, error="nxdomain")
         if host.resolve is not None:
             return host.resolve(name, now)
         return Resolution(name=name, addresses=(host.address, *host.more_addresses), expires=now + DNS_TTL_S)
+
+    def _on_a_port(self, name: str) -> SimHost | None:
+        """The first host of that name with a port. Looked for anew when hosts were added."""
+        if len(self.hosts) != self._indexed:
+            self._indexed = len(self.hosts)
+            self._ported = {name_of(key): host for key, host in reversed(self.hosts.items()) if ":" in key}
+        return self._ported.get(name)
 
     def answer(self, turn: Turn) -> Answer:
         """What the server of a turn sends."""
@@ -94,10 +107,14 @@ class SimWeb:
         body = body_of(turn, answer)
         return Outcome(
             status=answer.status,
+            reason="X",
             headers=answer.headers,
             http_version="HTTP/1.1",
             payload=body,
+            request_bytes=f"GET {turn.target} HTTP/1.1\r\nHost: {turn.host}\r\n\r\n".encode(),
             head_bytes=b"HTTP/1.1 %d X\r\n\r\n" % answer.status,
+            content_encoding=answer.content_encoding,
+            truncated="disconnect" if answer.breaks_off else "",
             address=turn.address,
             started=turn.started,
             elapsed_s=ended - turn.started,
