@@ -66,7 +66,7 @@ class Crawl:
         """Finish what is in flight, save, close. Raises what ended the crawl badly."""
         if not self._node.ending:
             self.stop("its program has left it")
-        self._node.dispatch.hold(held=False)
+        self._node.pipeline.dispatch.hold(held=False)
         try:
             if self._run is not None:
                 await self._run
@@ -81,7 +81,7 @@ class Crawl:
         if not self._entered:
             raise UsageError('a Crawl yields pages only inside its context: "async with Crawl(config) as crawl"')
         while (page := await self._pages.get()) is not None:
-            self._node.dispatch.hold(held=self._pages.qsize() >= PAGES_HELD_MAX)
+            self._node.pipeline.dispatch.hold(held=self._pages.qsize() >= PAGES_HELD_MAX)
             yield page
         self._pages.put_nowait(None)  # for the other loops
         if self._run is not None:
@@ -102,7 +102,7 @@ class Crawl:
     def _deliver(self, committed: Committed) -> None:
         if committed.turn.kind is Kind.PAGE:
             self._pages.put_nowait(Page(committed, self._config))
-            self._node.dispatch.hold(held=self._pages.qsize() >= PAGES_HELD_MAX)
+            self._node.pipeline.dispatch.hold(held=self._pages.qsize() >= PAGES_HELD_MAX)
 
     async def _crawl(self) -> None:
         try:

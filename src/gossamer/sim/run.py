@@ -1,47 +1,39 @@
-"""Runs a partition against a simulated web in virtual time, and keeps what the servers saw."""
+"""Runs a crawl against a simulated web in virtual time: the core and the stages as they are, fakes for the ports."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import asyncio
 import random
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from gossamer.core.context import Context
-from gossamer.core.partition import Partition
+from gossamer.core.partition import Committed, Partition
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
-from gossamer.model.page import Digest, Failure, Job, Kind, Links, Pointer, SitemapEntry
+from gossamer.model.page import Digest, Job, Kind, Links, Outcome, Pointer, SitemapEntry
 from gossamer.model.url import Url, parse
+from gossamer.pipeline import Pipeline
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
 from gossamer.policy.scope import compile_scope, judge
 from gossamer.ports.store import Store
 from gossamer.sim.clock import VirtualClock
+from gossamer.sim.loop import VirtualLoop
 from gossamer.sim.memstore import MemoryStore
-from gossamer.sim.web import Answer, SimWeb, body_of
+from gossamer.sim.ports import NeverStill, Served, SimDigester, SimNet, SimResolver
+from gossamer.sim.web import Answer, SimWeb
+from gossamer.stage.fetch import FetchStage
 
-PAUSE_S: Final = 1.0  # after a fault of ours; the dispatch stage does the same
-SEGMENT: Final = "sim-00000.warc.gz"
+SEGMENT: Final = "sim"  # how the name of a run's segment begins
 EVERY_ADDRESS: Final = ("0.0.0.0/0", "::/0")
+STUCK_S: Final = 7 * 86_400.0  # not over and no request for so long: nothing will ever come
+__all__ = ["EVERY_ADDRESS", "SEGMENT", "Run", "Served", "StuckError"]
 
 
-class Served(msgspec.Struct, frozen=True):
-    """One request as the server's log has it."""
-
-    host: str
-    address: str
-    target: str
-    start: float
-    end: float
-    status: int
-    scheme: str
-    kind: Kind
-    lane: str
+class StuckError(AssertionError):
+    """A crawl that is not over and makes no requests."""
 
 
 class Run:
@@ -60,62 +52,79 @@ class Run:
         as_of: Callable[[str], int | None] = lambda _address: None,
         digest_s: float = 0.0,
         allow: tuple[str, ...] = EVERY_ADDRESS,
+        workers: int | None = None,
+        dns_s: float = 0.0,
+        refresh: bool = False,
+        stalls: bool = False,
     ) -> None:
-        """Set up; nothing is fetched before `go`."""
+        """Set up; nothing is fetched before `go`.
+
+        `digest_s`: how long a digest takes, `workers`: how many at once (None: all), `dns_s`: how long a look-up takes.
+        `refresh`: the calendar is looked into as in a real crawl; without, only by `enqueue_due`. `stalls`: the process
+        watches for its own standing still, which costs 2 events a second; `stall` needs it.
+        """
         self.web = web
         self.clock = clock or VirtualClock()
+        self.loop = VirtualLoop(self.clock)  # type: ignore[abstract] # what it lacks raises NotImplementedError
         self.store: Store = store if store is not None else MemoryStore()
-        self.served: list[Served] = []
-        self.begun: list[tuple[str, str, float]] = []  # host, target, start; also of what never ended
-        self.events: list[FetchEvent] = []
-        self._answers: dict[int, tuple[Turn, Answer]] = {}
+        self.net = SimNet(web, self.clock)
+        self.served = self.net.served
+        self.begun = self.net.begun  # host, target, start; also of what never ended
+        self.events: list[FetchEvent] = []  # the crawl log: lines whose commits are durable
         self._digest_s = digest_s
         self._offset = 0
         self._stopped = False
-        self._paused_until = 0.0
-        self._wake_at = 0.0
+        self._fault: BaseException | None = None
+        self._refresh, self._stalls, self._begun = refresh, stalls, False
+        self._loops: list[asyncio.Task[None]] = []
+        self._progress = 0, self.clock.now()  # turns so far, and since when
         urls = [url for url in map(parse, seeds) if isinstance(url, Url)]
-        ranges = cdn or RangeSet(())
-        self.context = Context(
-            config,
-            compile_scope(config.scope, urls),
-            self.store,
-            random.Random(seed),
-            started=self.clock.now(),
-            lane_of=lambda host, address: lane_id(host, address, ranges),
-            net_of=net_id,
-            as_of=as_of,
-            exempt=lambda address: address in ranges,
-        )
+        self.context = _context(config, urls, self.store, random.Random(seed), self.clock, cdn or RangeSet(()), as_of)
         self.partition = Partition(self.context, parse_networks(allow))
+        self.segment = f"{SEGMENT}-{self.clock.now() * 1000:.0f}-{self.context.counters.totals.runs:03d}.warc.gz"
+        self.digester = SimDigester(self._make_digest, self.clock, seconds=self._digest_seconds, workers=workers)
+        self._stage = FetchStage(config, self.net, lambda body, _codings, max_bytes: body[:max_bytes])
+        self.pipeline = self._wire(SimResolver(web, self.clock, dns_s))
         self.refused = self.partition.seed([(url, Kind.PAGE) for url in urls], self.clock.now())
+
+    def _wire(self, resolver: SimResolver) -> Pipeline:
+        return Pipeline(
+            self.partition,
+            self.clock,
+            fetch=self._fetch,
+            resolver=resolver,
+            digester=self.digester,
+            concurrency=self.context.config.fetch.concurrency,
+            sync=self._sync,
+            emit=self.events.extend,
+            deliver=self._committed,
+            fail=self._fail,
+            pulse=None if self._stalls else NeverStill(self.clock.now()),
+        )
 
     # -- driving ---------------------------------------------------------------------------------------------------
 
-    def go(self, duration_s: float | None = None, steps: int | None = None) -> bool:
-        """Crawl until nothing is left, the virtual time is over, or so many events have passed. True: exhausted."""
+    def go(self, duration_s: float | None = None, steps: int | None = None, *, stay: bool = False) -> bool:
+        """Crawl until nothing is left, the virtual time is over, or so many timers have run. True: nothing is left.
+
+        `stay`: go on for the whole time although nothing is left now, since pages become due. Raises what ended the
+        crawl badly, StuckError when it is not over and will never be.
+        """
         until = None if duration_s is None else self.clock.now() + duration_s
+        self._begin()
         while not self._stopped and (steps is None or steps > 0):
-            self._pump()
-            if self.over():
+            self._raise_fault()
+            if not stay and self.over():
+                self._end()
                 return True
-            self._set_wake()
-            if not self.clock.step(until):
+            self._look_for_progress(stay=stay)
+            if not self.loop.step(until):
+                self.clock.jump(until if until is not None else self.clock.now())
+                self._raise_fault()
                 return self.over()
             steps = None if steps is None else steps - 1
+        self._raise_fault()
         return False
-
-    def _set_wake(self) -> None:
-        """One event at the next time at which something can be done."""
-        now = self.clock.now()
-        at = self.partition.next_time()
-        if self._paused_until > now:
-            at = self._paused_until
-        if at is None:
-            return
-        if not now < self._wake_at <= at:
-            self._wake_at = max(at, now)
-            self.clock.call_at(at, lambda: None)
 
     def over(self) -> bool:
         """Whether nothing is left to fetch, or the budget is used up and nothing is under way."""
@@ -125,18 +134,30 @@ class Run:
         return partition.exhausted(self.clock.now())
 
     def wait(self, seconds: float) -> None:
-        """Let time pass although nothing is left to fetch."""
-        self.clock.call_at(self.clock.now() + seconds, lambda: None)
-        while self.clock.step():
-            pass
+        """Let time pass in which no new page is asked for."""
+        until = self.clock.now() + seconds
+        dispatch = self.pipeline.dispatch
+        dispatch.hold(held=True)
+        self._begin()
+        while not self._stopped and self.loop.step(until):
+            self._raise_fault()
+        self.clock.jump(until)
+        dispatch.hold(held=False)
+
+    def stall(self, seconds: float) -> None:
+        """The process stands still: time passes, servers answer, and nobody is there. Needs `stalls`."""
+        if not self._stalls:
+            raise ValueError("a run notices that it stood still only with stalls=True")
+        self.clock.jump(self.clock.now() + seconds)
 
     def stop(self) -> None:
         """Stop as a kill does: what is in flight is forgotten."""
         self._stopped = True
+        self.loop.stop()
 
     def enqueue_due(self) -> int:
         """Queue the pages whose next visit is due."""
-        return self.partition.enqueue_due(self.clock.now())
+        return self.pipeline.refresh.check()
 
     # -- what came of it -------------------------------------------------------------------------------------------
 
@@ -148,66 +169,69 @@ class Run:
         """Paths that a host was asked for, in order."""
         return [served.target for served in self.served if served.host == host]
 
-    # -- events ----------------------------------------------------------------------------------------------------
+    # -- the loop --------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Start the stages' loops the first time; later look again, since the caller may have changed something."""
+        if not self._begun:
+            self._begun = True
+            self._progress = 0, self.clock.now()
+            pipeline = self.pipeline
+            works = [pipeline.dispatch.run(), pipeline.commit.run()]
+            works += [pipeline.refresh.run()] if self._refresh else []
+            works += [pipeline.dispatch.beat()] if self._stalls else []
+            self._loops = [self.loop.create_task(work) for work in works]
+        self.pipeline.dispatch.wake()
+        self.loop.settle()
+
+    def _end(self) -> None:
+        """An orderly end: what is done becomes durable and its log lines come out."""
+        self.loop.run_until_complete(self.pipeline.finish())
+        self._raise_fault()
+
+    def _raise_fault(self) -> None:
+        for loop in self._loops:
+            if loop.done() and not loop.cancelled() and self._fault is None:
+                self._fault = loop.exception()
+        self._fault = self._fault or self.loop.fault
+        if self._fault is not None:
+            raise self._fault
+
+    def _look_for_progress(self, *, stay: bool) -> None:
+        turns, since = self._progress
+        if stay or self.context.counters.totals.turns != turns:
+            self._progress = self.context.counters.totals.turns, self.clock.now()
+        elif self.clock.now() - since > STUCK_S:
+            raise StuckError(f"no request for {self.clock.now() - since:.0f} s, and the crawl is not over")
 
     def _budget_reached(self) -> bool:
         limit = self.context.config.limits.pages
         return limit is not None and self.context.counters.totals.pages >= limit
 
-    def _pump(self) -> None:
-        now = self.clock.now()
-        progress = now >= self._paused_until
-        while progress:
-            progress = False
-            while (turn := self.partition.next_turn(now)) is not None:
-                self._start(turn)
-                progress = True
-            for name in self.partition.take_resolves(1000):
-                resolution = self.web.resolve(name, now)
-                if resolution.ours:
-                    self._paused_until = now + PAUSE_S
-                self.partition.resolved(name, resolution, now)
-                progress = now >= self._paused_until
-        self.events += self.partition.take_events()
-        self.context.frontier.lanes.purge(now)
+    # -- what the stages are given -----------------------------------------------------------------------------------
 
-    def _start(self, turn: Turn) -> None:
-        answer = self.web.answer(turn)
-        self.begun.append((turn.host, turn.target, self.clock.now()))
-        self.clock.call_at(self.clock.now() + answer.seconds, lambda: self._end(turn, answer))
+    async def _fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
+        self.net.expect(turn)
+        return await self._stage.fetch(turn)
 
-    def _end(self, turn: Turn, answer: Answer) -> None:
-        now = self.clock.now()
-        if answer.failure is Failure.OURS:
-            self._paused_until = now + PAUSE_S
-        else:
-            self.served.append(
-                Served(
-                    turn.host, turn.address, turn.target, turn.started, now, answer.status, turn.scheme, turn.kind,
-                    turn.lane,
-                )
-            )  # fmt: skip
-        outcome = self.web.outcome(turn, answer, now)
-        digest = "sha1:" + base64.b32encode(hashlib.sha1(outcome.payload).digest()).decode()
-        self._answers[turn.id] = turn, answer
-        jobs, events = self.partition.fetched(turn, outcome, digest, body_of(turn, answer), now)
-        self.events += events
-        if outcome.failure is not None:
-            del self._answers[turn.id]
-        self._submit(jobs)
+    async def _sync(self) -> None:
+        self.store.sync()
 
-    def _submit(self, jobs: list[Job]) -> None:
-        for job in jobs:
-            _, answer = self._answers[job.id]
-            wait_s = self._digest_s if answer.digest_s is None else answer.digest_s
-            self.clock.call_at(self.clock.now() + wait_s, lambda job=job: self._digested(job))  # type: ignore[misc]
+    def _committed(self, committed: Committed) -> None:
+        """A page was committed."""
 
-    def _digested(self, job: Job) -> None:
-        _, answer = self._answers.pop(job.id)
+    def _fail(self, error: BaseException) -> None:
+        self._fault = self._fault or error
+        self.loop.stop()
+
+    def _digest_seconds(self, job: Job) -> float:
+        wait_s = self.net.answers[job.id].digest_s
+        return self._digest_s if wait_s is None else wait_s
+
+    def _make_digest(self, job: Job) -> Digest:
+        answer = self.net.answers.pop(job.id)
         self._offset += 100
-        committed = self.partition.digested(self._digest(job, answer), self.clock.now())
-        self.events.append(committed.event)
-        self._submit(committed.jobs)
+        return self._digest(job, answer)
 
     def _digest(self, job: Job, answer: Answer) -> Digest:
         if answer.lost:
@@ -224,7 +248,7 @@ class Run:
                 entries.append(SitemapEntry(url.wire, url.key, url.host, url.site))
         return Digest(
             id=job.id,
-            pointer=Pointer(SEGMENT, self._offset - 100, 100),
+            pointer=Pointer(self.segment, self._offset - 100, 100),
             committed_end=self._offset,
             media_type="text/html",
             title=answer.title,
@@ -237,3 +261,25 @@ class Run:
             entries=tuple(entries),
             links_found=len(answer.links),
         )
+
+
+def _context(
+    config: Config,
+    seeds: list[Url],
+    store: Store,
+    chance: random.Random,
+    clock: VirtualClock,
+    cdn: RangeSet,
+    as_of: Callable[[str], int | None],
+) -> Context:
+    return Context(
+        config,
+        compile_scope(config.scope, seeds),
+        store,
+        chance,
+        started=clock.now(),
+        lane_of=lambda host, address: lane_id(host, address, cdn),
+        net_of=net_id,
+        as_of=as_of,
+        exempt=lambda address: address in cdn,
+    )

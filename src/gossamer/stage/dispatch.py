@@ -23,6 +23,7 @@ PAUSE_MIN_S: Final = 1.0
 PAUSE_MAX_S: Final = 30.0
 NARROW_EVERY_S: Final = 0.5
 LATE_WEIGHT: Final = 0.2  # of the newest beat in the average
+PURGE_EVERY_S: Final = 0.5  # between two looks for lanes that owe nothing any more
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
 MISSED: Final = frozenset((Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.DISCONNECTED))
 
@@ -44,8 +45,11 @@ class DispatchStage:
         note: Callable[[list[FetchEvent]], None],
         digest_load: Callable[[], int],
         fail: Callable[[BaseException], None],
+        pulse: Pulse | None = None,
     ) -> None:
-        """`fetch` performs a turn, `submit` takes jobs, `note` log lines, `fail` what ends the crawl."""
+        """`fetch` performs a turn, `submit` takes jobs, `note` log lines, `fail` what ends the crawl; `pulse` knows
+        whether this process stood still.
+        """
         self._partition = partition
         self._clock = clock
         self._resolver = resolver
@@ -55,17 +59,19 @@ class DispatchStage:
         self._note = note
         self._digest_load = digest_load
         self._fail = fail
-        self._pulse = Pulse(clock.now())
+        self._pulse = pulse or Pulse(clock.now())
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._pause_s = 0.0
         self.paused_until = 0.0
         self.pause_reason = ""
+        self.lacking = ""
         self.resolving = 0
         self.stopping = False
         self._held = False
         self._window = float(min(concurrency, DIGEST_PENDING_MAX))
         self._narrowed = 0.0
+        self._purged = clock.now()
         self.loop_late_s = 0.0  # how late the event loop comes to what is due, a moving average
         self.exhausted = asyncio.Event()
         self.digest_bound = False  # the last look found that digests lag
@@ -85,6 +91,17 @@ class DispatchStage:
         if self._held != held:
             self._held = held
             self.wake()
+
+    def lack(self, what: str) -> None:
+        """Make no new requests for as long as this machine lacks something: why, in one sentence, or "" when not."""
+        if self.lacking != what:
+            self.lacking = what
+            self.wake()
+
+    @property
+    def paused(self) -> str:
+        """Why nothing is fetched at this moment; "" when nothing of ours stands in the way."""
+        return self.lacking or self.pause_reason
 
     def stop(self) -> None:
         """Hand out nothing more."""
@@ -116,7 +133,7 @@ class DispatchStage:
         while not self.stopping:
             self._wake.clear()
             now = self._clock.now()
-            if now >= self.paused_until:
+            if now >= self.paused_until and not self.lacking:
                 self._fill(now)
                 if self._partition.exhausted(self._clock.now()):
                     self.exhausted.set()
@@ -131,6 +148,9 @@ class DispatchStage:
                 break
             self._spawn(self._visit(turn))
         self._note(self._partition.take_events())
+        if now - self._purged >= PURGE_EVERY_S:
+            self._purged = now
+            self._partition.context.frontier.lanes.purge(now)
         for name in self._partition.take_resolves(RESOLVES_MAX - self.resolving):
             self.resolving += 1
             self._spawn(self._resolve(name))
@@ -150,12 +170,13 @@ class DispatchStage:
     async def _sleep(self) -> None:
         now = self._clock.now()
         at = max(self._partition.next_time() or now + WAIT_MAX_S, self.paused_until)
-        busy = self.digest_bound or self._held or self._partition.in_flight >= self._concurrency
+        busy = self.digest_bound or self._held or self.lacking or self._partition.in_flight >= self._concurrency
         wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
+        timer = asyncio.get_running_loop().call_later(max(wait_s, 0.001), self._wake.set)  # a third of wait_for's cost
         try:
-            await asyncio.wait_for(self._wake.wait(), max(wait_s, 0.001))
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            timer.cancel()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(self._guarded(work))

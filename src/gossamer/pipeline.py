@@ -1,0 +1,78 @@
+"""The stages and the queues between them: the one wiring of a crawl, in a process (node.py) and in the simulator.
+
+from        to          queue                              bound
+----------  ----------  ---------------------------------  -----------------------------------------------
+seeds       partition   one commit                         SEEDS_MAX
+partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
+dispatch    fetch       exchanges in flight                fetch.concurrency
+dispatch    resolver    look-ups in flight                 RESOLVES_MAX
+fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
+digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
+workers     commit      digests whose records are durable  as many as there are jobs
+commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
+commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
+calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from gossamer.core.partition import Partition
+from gossamer.core.pulse import Pulse
+from gossamer.ports.clock import Clock
+from gossamer.ports.digester import Digester
+from gossamer.ports.web import Resolver
+from gossamer.stage.commit import CommitStage, Deliver, Emit
+from gossamer.stage.digest import DigestStage
+from gossamer.stage.dispatch import DispatchStage, Fetch
+from gossamer.stage.refresh import RefreshStage
+
+
+class Pipeline:
+    """Five stages around a partition. Each has loops of its own (`run`, `beat`), which the owner starts and cancels."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        clock: Clock,
+        *,
+        fetch: Fetch,
+        resolver: Resolver,
+        digester: Digester,
+        concurrency: int,
+        sync: Callable[[], Awaitable[None]],
+        emit: Emit,
+        deliver: Deliver,
+        fail: Callable[[BaseException], None],
+        pulse: Pulse | None = None,
+    ) -> None:
+        """Wire them; nothing runs yet.
+
+        `fetch` is a FetchStage's; `sync` makes what is written durable; `emit` takes log lines that are, `deliver`
+        every committed page, `fail` what ends the crawl; `pulse` knows when this process stood still.
+        """
+        self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver)
+        self.digest = DigestStage(digester, commit=self.commit.commit, fail=fail, done=self._digested)
+        self.dispatch = DispatchStage(
+            partition,
+            clock,
+            resolver,
+            concurrency=concurrency,
+            fetch=fetch,
+            submit=self.digest.submit,
+            note=self.commit.note,
+            digest_load=self.digest.load,
+            fail=fail,
+            pulse=pulse,
+        )
+        self.refresh = RefreshStage(partition, clock, queued=self.dispatch.wake)
+
+    async def finish(self) -> None:
+        """Fetch, digest and commit what is in flight, and let its log lines out."""
+        await self.dispatch.drain()
+        await self.digest.drain()
+        await self.commit.flush()
+
+    def _digested(self) -> None:
+        self.dispatch.wake()
