@@ -99,7 +99,10 @@ the crawl goes on. What is measured is written down every {soak.every_s:g} s.
 ![Curves over the whole run](soak.svg)
 
 A figure is the median of its quarter's samples. It holds when the last quarter's is within 10 % of the second
-quarter's; the first one warms up (caches fill, hosts are met). Fetch and commit times are of ordinary hosts.
+quarter's; the first one warms up (hosts are met, caches fill). Fetch and commit times are of ordinary hosts.
+
+What grows with the number of URLs ends at a named bound: in the main process `BLOCK_CACHE_BYTES`, `WRITE_BUFFERS_BYTES`
+and `KNOWN_GENERATION_MAX`, in a worker `REMEMBERED_MAX` (links) and the index of the open segment.
 
 | measure | second quarter | last quarter | change | |
 | --- | ---: | ---: | ---: | --- |
