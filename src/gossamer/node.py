@@ -42,6 +42,7 @@ from gossamer.surface import settings
 from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.engine import CrawlReader, LiveView
 from gossamer.surface.machine import check_disk, descriptors_for
+from gossamer.surface.memory import Memory
 from gossamer.surface.monitor import Monitor
 from gossamer.surface.seedstate import seed_failures
 from gossamer.surface.sinks import Sinks
@@ -311,10 +312,12 @@ class Node:
         self.stop("what is left waits for hosts that are set aside" if queued else "nothing is left to fetch")
 
     async def _tick(self, view: LiveView) -> None:
+        memory = Memory()
         while True:
             self.monitor.sample()
             view.show(self.snapshot())
             check_disk(self.directory)
+            self.pipeline.dispatch.lack(memory.lacking())
             self._tend_segments()
             reached = self.monitor.budget_reached()
             if reached and not self.ending:

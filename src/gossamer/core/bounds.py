@@ -16,6 +16,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     rate: float  # pages a second
     paused: str = ""
+    lacking: str = ""
     stopping: bool = False
     budget_reached: bool = False
     in_flight: int = 0
@@ -39,6 +40,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_bound(load: Load) -> Bound:
     """The first of these that holds, with one sentence of evidence."""
+    if load.lacking:
+        return Bound(BoundName.MEMORY, f"paused: {load.lacking}")
     if load.paused:
         return Bound(BoundName.NETWORK, f"paused: {load.paused}")
     if load.stopping:

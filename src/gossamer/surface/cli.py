@@ -25,6 +25,7 @@ from gossamer.model.errors import (
     EXIT_DISK_FULL,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
+    EXIT_MEMORY,
     EXIT_NOTHING_FETCHED,
     EXIT_OK,
     GossamerError,
@@ -236,6 +237,9 @@ def run(arguments: Sequence[str], engine: Engine | None = None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, Abort):
         return EXIT_INTERRUPTED
+    except MemoryError:
+        _say("out of memory; what was committed is safe, the same command goes on")
+        return EXIT_MEMORY
     except BrokenPipeError:  # `gossamer log | head`
         _leave_stdout()
         return 128 + signal.SIGPIPE

@@ -110,8 +110,8 @@ class Monitor:
         """Everything that is shown."""
         now = self._clock.now()
         rate, bytes_rate = self._rates(now)
-        if dispatch.pause_reason and state == "crawling":
-            state, detail = "paused", dispatch.pause_reason
+        if dispatch.paused and state == "crawling":
+            state, detail = "paused", dispatch.paused
         run_s = now - self._started
         return msgspec.structs.replace(
             self._counted(),
@@ -164,6 +164,7 @@ class Monitor:
         return Load(
             rate=rate,
             paused=dispatch.pause_reason,
+            lacking=dispatch.lacking,
             stopping=state == "stopping",
             budget_reached=limit is not None and self._totals.pages >= limit,
             in_flight=self._partition.in_flight,
