@@ -18,7 +18,7 @@ from gossamer.model.page import Digest, Job, Kind, Original, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.policy.duplicates import is_unchanged
-from gossamer.policy.traps import judge_shape, shape_of
+from gossamer.policy.traps import judge_shape, shapes_of
 
 OK: Final = 200
 CONTENT: Final = frozenset((OK, 203))  # statuses whose body is the page; 203: as some proxy has changed it
@@ -38,7 +38,7 @@ def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str
     """The digest job of a response: a revisit when the payload is held already, or when the server said 304."""
     original: Original | None = None
     revisit: Literal["", "identical", "not-modified"] = ""
-    row = changes.url(turn.key)
+    row = turn.row or changes.url(turn.key)
     if (
         outcome.status == NOT_MODIFIED
         and row is not None
@@ -335,20 +335,20 @@ def _disappeared(changes: Changes, key: str, row: UrlRow) -> None:
 
 
 def _count_shape(changes: Changes, host: HostRow, row: UrlRow) -> None:
-    """Growth of the URL's shape: how many were fetched, how many brought something new. A shape that has stopped
-    bringing any is named in the ledger, where admission looks.
+    """Growth of the URL's shapes: how many were fetched, how many brought something new. A shape that has stopped
+    bringing any is named in the ledger, where admission and dispatch look.
     """
-    shape = shape_of(row.url)
-    slot = shape_key(host.host, shape)
-    raw = changes.get(Cf.HOST, slot)
-    fetched, new = decode_shape(raw) if raw is not None else (0, 0)
-    fetched, new = fetched + 1, new + (not row.duplicate_of and row.reason != Reason.SOFT_404)
-    changes.put(Cf.HOST, slot, encode((fetched, new)))
-    if judge_shape(fetched, new) is None:
-        if shape in host.tired_shapes:
-            host.tired_shapes.remove(shape)
-    elif shape not in host.tired_shapes and len(host.tired_shapes) < TIRED_SHAPES_MAX:
-        host.tired_shapes.append(shape)
+    for shape in shapes_of(row.url):
+        slot = shape_key(host.host, shape)
+        raw = changes.get(Cf.HOST, slot)
+        fetched, new = decode_shape(raw) if raw is not None else (0, 0)
+        fetched, new = fetched + 1, new + (not row.duplicate_of and row.reason != Reason.SOFT_404)
+        changes.put(Cf.HOST, slot, encode((fetched, new)))
+        if judge_shape(fetched, new) is None:
+            if shape in host.tired_shapes:
+                host.tired_shapes.remove(shape)
+        elif shape not in host.tired_shapes and len(host.tired_shapes) < TIRED_SHAPES_MAX:
+            host.tired_shapes.append(shape)
 
 
 def _count_site(changes: Changes, site: str, now: float) -> None:

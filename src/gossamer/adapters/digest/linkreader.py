@@ -55,6 +55,22 @@ _Shelf = dict[str, Known]  # by the link's text
 _NOWHERE: Final[_Shelf] = {}  # stays empty: for links that mean something else on every page
 
 
+def _unsettled(
+    links: Iterable[Link], shelves: tuple[_Shelf, _Shelf, _Shelf], now: float, followed: set[str]
+) -> list[Link]:
+    """The links that must be looked at: on most pages few. The texts of the others go into `followed`."""
+    host, folder, everywhere = shelves
+    rest: list[Link] = []
+    for link in links:
+        href = link[0]
+        known = host.get(href) or folder.get(href) or everywhere.get(href)
+        if known is not None and known.settled_until > now and not link[1]:
+            followed.add(href)
+        else:
+            rest.append(link)
+    return rest
+
+
 class LinkReader:
     """Reads and judges the links of pages, one page after another."""
 
@@ -96,6 +112,8 @@ class LinkReader:
         keys = {own_key}
         room = LINKS_PER_PAGE_MAX
         told: list[Known] = []
+        if plain and not nofollow:
+            links = _unsettled(links, (host, folder, everywhere), now, followed)
         for href, link_nofollow in links:
             text = trim(href)
             seen = shunned if link_nofollow or nofollow else followed
@@ -118,7 +136,7 @@ class LinkReader:
                 shelf = folder if first != "?" else _NOWHERE
             known = shelf.get(text) or self._learn(shelf, text, base)
             if known.settled_until > now and plain:
-                continue
+                continue  # it was written with something to trim
             key, url, welcome = known.key, known.url, known.welcome
             if key in keys:
                 continue
