@@ -75,22 +75,6 @@ def test_stopped_anywhere_and_started_again(chunk: int) -> None:
         assert {row.host for row in rows.values() if row.state is State.QUEUED} == {closed}
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.8, 0.97])
-def test_any_commit_is_a_place_to_go_on_from(share: float) -> None:
-    """Also one between two that belong to one event."""
-    wanted = {key for key in reference() if counts(key)}
-    store, clock = JournalStore(), VirtualClock()
-    first = Run(wild_web(), SETTINGS, SEEDS, store=store, clock=clock, digest_s=0.4)
-    assert first.go()
-    middle = int(len(store.journal) * share)
-    for commits in range(middle, middle + 4):
-        cut = store.after(commits)
-        run = Run(wild_web(), SETTINGS, SEEDS, store=cut, clock=VirtualClock(clock.now()), digest_s=0.4)
-        assert run.go()
-        assert recount(cut) == []
-        assert {key for key in url_rows(cut) if counts(key)} == wanted
-
-
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_other_webs_of_that_kind(seed: int) -> None:
     settings = config(frontier={"slots": 1 + seed % 7}, politeness={"net_rate": 2.0, "response_factor": 3.0})

@@ -12,7 +12,7 @@ from gossamer.model.errors import StoreError
 from gossamer.model.record import SCHEMA_VERSION, Cf
 from gossamer.ports.store import Store
 
-_KEY: Final = b"counters"
+COUNTERS_KEY: Final = b"counters"
 _SCHEMA_KEY: Final = b"schema"
 SEGMENTS_READ_AT_ONCE: Final = 1_000
 
@@ -61,7 +61,7 @@ def load_totals(store: Store) -> Totals:
             "use that version, nothing was changed"
         )
         raise StoreError(msg)
-    raw = store.get(Cf.META, _KEY)
+    raw = store.get(Cf.META, COUNTERS_KEY)
     if raw is None:
         return Totals()
     try:
@@ -81,7 +81,7 @@ class Counters:
 
     def put(self, changes: Changes) -> None:
         """Add the counters to a commit."""
-        changes.put(Cf.META, _KEY, self._encoder.encode(self.totals))
+        changes.put(Cf.META, COUNTERS_KEY, self._encoder.encode(self.totals))
 
     def put_schema(self, changes: Changes) -> None:
         """Mark a store with the schema version of this program."""
