@@ -28,9 +28,9 @@ class Watched(Run):
         self.jobs: list[Job] = []
         super().__init__(*args, **settings)  # type: ignore[arg-type]
 
-    def _submit(self, jobs: list[Job]) -> None:
-        self.jobs += jobs
-        super()._submit(jobs)
+    def _digest_seconds(self, job: Job) -> float:
+        self.jobs.append(job)
+        return super()._digest_seconds(job)
 
 
 def crawl(pages: dict[str, dict[str, Answer]], digest_s: float = 0.0, seeds: list[str] | None = None) -> Watched:

@@ -12,23 +12,25 @@ from gossamer.core.partition import Committed, Partition
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
-from gossamer.model.page import Digest, Job, Kind, Links, Outcome, Pointer, SitemapEntry
+from gossamer.model.page import Digest, Job, Kind, Outcome, Pointer
 from gossamer.model.url import Url, parse
 from gossamer.pipeline import Pipeline
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
-from gossamer.policy.scope import compile_scope, judge
+from gossamer.policy.scope import compile_scope
 from gossamer.ports.store import Store
 from gossamer.sim.clock import VirtualClock
 from gossamer.sim.loop import VirtualLoop
 from gossamer.sim.memstore import MemoryStore
 from gossamer.sim.ports import NeverStill, Served, SimDigester, SimNet, SimResolver
-from gossamer.sim.web import Answer, SimWeb
+from gossamer.sim.web import SimWeb
+from gossamer.sim.worker import make_digest
 from gossamer.stage.fetch import FetchStage
 
 SEGMENT: Final = "sim"  # how the name of a run's segment begins
 EVERY_ADDRESS: Final = ("0.0.0.0/0", "::/0")
 STUCK_S: Final = 7 * 86_400.0  # not over and no request for so long: nothing will ever come
+STUCK_STEPS: Final = 300_000  # ... or for so many timers
 __all__ = ["EVERY_ADDRESS", "SEGMENT", "Run", "Served", "StuckError"]
 
 
@@ -77,7 +79,7 @@ class Run:
         self._fault: BaseException | None = None
         self._refresh, self._stalls, self._begun = refresh, stalls, False
         self._loops: list[asyncio.Task[None]] = []
-        self._progress = 0, self.clock.now()  # turns so far, and since when
+        self._progress = 0, self.clock.now(), 0  # turns so far, since when, timers since then
         urls = [url for url in map(parse, seeds) if isinstance(url, Url)]
         self.context = _context(config, urls, self.store, random.Random(seed), self.clock, cdn or RangeSet(()), as_of)
         self.partition = Partition(self.context, parse_networks(allow))
@@ -134,15 +136,14 @@ class Run:
         return partition.exhausted(self.clock.now())
 
     def wait(self, seconds: float) -> None:
-        """Let time pass in which no new page is asked for."""
+        """Let time pass in which no new page is asked for: what is under way ends, then nobody looks at the clock."""
         until = self.clock.now() + seconds
-        dispatch = self.pipeline.dispatch
-        dispatch.hold(held=True)
+        self.pipeline.dispatch.hold(held=True)
         self._begin()
-        while not self._stopped and self.loop.step(until):
-            self._raise_fault()
+        self._end()
         self.clock.jump(until)
-        dispatch.hold(held=False)
+        self._progress = self.context.counters.totals.turns, self.clock.now(), 0
+        self.pipeline.dispatch.hold(held=False)
 
     def stall(self, seconds: float) -> None:
         """The process stands still: time passes, servers answer, and nobody is there. Needs `stalls`."""
@@ -175,7 +176,6 @@ class Run:
         """Start the stages' loops the first time; later look again, since the caller may have changed something."""
         if not self._begun:
             self._begun = True
-            self._progress = 0, self.clock.now()
             pipeline = self.pipeline
             works = [pipeline.dispatch.run(), pipeline.commit.run()]
             works += [pipeline.refresh.run()] if self._refresh else []
@@ -186,8 +186,10 @@ class Run:
 
     def _end(self) -> None:
         """An orderly end: what is done becomes durable and its log lines come out."""
-        self.loop.run_until_complete(self.pipeline.finish())
-        self._raise_fault()
+        try:
+            self.loop.run_until_complete(self.pipeline.finish())
+        finally:
+            self._raise_fault()
 
     def _raise_fault(self) -> None:
         for loop in self._loops:
@@ -198,11 +200,14 @@ class Run:
             raise self._fault
 
     def _look_for_progress(self, *, stay: bool) -> None:
-        turns, since = self._progress
+        turns, since, steps = self._progress
+        now = self.clock.now()
         if stay or self.context.counters.totals.turns != turns:
-            self._progress = self.context.counters.totals.turns, self.clock.now()
-        elif self.clock.now() - since > STUCK_S:
-            raise StuckError(f"no request for {self.clock.now() - since:.0f} s, and the crawl is not over")
+            self._progress = self.context.counters.totals.turns, now, 0
+            return
+        self._progress = turns, since, steps + 1
+        if now - since > STUCK_S or steps > STUCK_STEPS:
+            raise StuckError(f"no request for {now - since:.0f} s and {steps} timers, and the crawl is not over")
 
     def _budget_reached(self) -> bool:
         limit = self.context.config.limits.pages
@@ -231,36 +236,8 @@ class Run:
     def _make_digest(self, job: Job) -> Digest:
         answer = self.net.answers.pop(job.id)
         self._offset += 100
-        return self._digest(job, answer)
-
-    def _digest(self, job: Job, answer: Answer) -> Digest:
-        if answer.lost:
-            return Digest(id=job.id, pointer=None, error="digest-crash")
-        groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        entries: list[SitemapEntry] = []
-        for wire in answer.links if job.status == 200 else ():
-            url = parse(wire, job.url)
-            if not isinstance(url, Url) or judge(self.context.scope, url) is not None:
-                continue
-            if job.kind is Kind.PAGE:
-                groups.setdefault((url.host, url.site), []).append((url.wire, url.key))
-            elif job.kind is Kind.SITEMAP:
-                entries.append(SitemapEntry(url.wire, url.key, url.host, url.site))
-        return Digest(
-            id=job.id,
-            pointer=Pointer(self.segment, self._offset - 100, 100),
-            committed_end=self._offset,
-            media_type="text/html",
-            title=answer.title,
-            content_hash=answer.content_hash,
-            simhash=answer.simhash,
-            sketch=answer.sketch,
-            text_chars=answer.text_chars,
-            nofollow=answer.nofollow,
-            links=tuple(Links(host, site, tuple(links)) for (host, site), links in groups.items()),
-            entries=tuple(entries),
-            links_found=len(answer.links),
-        )
+        pointer = Pointer(self.segment, self._offset - 100, 100)
+        return make_digest(self.context, job, answer, pointer, self.clock.now())
 
 
 def _context(

@@ -169,7 +169,8 @@ class DispatchStage:
 
     async def _sleep(self) -> None:
         now = self._clock.now()
-        at = max(self._partition.next_time() or now + WAIT_MAX_S, self.paused_until)
+        # After a pause there may be something to do that no time stands for, names to look up for instance.
+        at = self.paused_until if self.paused_until > now else self._partition.next_time() or now + WAIT_MAX_S
         busy = self.digest_bound or self._held or self.lacking or self._partition.in_flight >= self._concurrency
         wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
         timer = asyncio.get_running_loop().call_later(max(wait_s, 0.001), self._wake.set)  # a third of wait_for's cost
