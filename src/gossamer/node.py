@@ -29,7 +29,6 @@ from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
 from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, GossamerError
 from gossamer.model.event import FetchEvent
-from gossamer.model.record import Cf
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Snapshot
 from gossamer.pipeline import Pipeline
@@ -48,7 +47,6 @@ from gossamer.surface.seedstate import seed_failures
 from gossamer.surface.sinks import Sinks
 from gossamer.version import VERSION
 
-UNLOGGED: Final = b"log lines not written"  # key in `meta`
 TICK_S: Final = 0.5
 
 
@@ -221,19 +219,15 @@ class Node:
 
     async def _close_log(self) -> None:
         if hasattr(self, "_log"):
-            try:
-                self._log.close()
-            except GossamerError:
-                self._store.write([(Cf.META, UNLOGGED, self._log.unwritten)])
-                raise
+            self._log.close()
 
     def _open_log(self) -> CrawlLog:
-        """The log, with the lines first that there was no room for at the end of the run before."""
+        """The log, with the lines first that the run before committed and did not come to write."""
         log = CrawlLog(self.directory / "log")
-        lines = self._store.get(Cf.META, UNLOGGED)
-        if lines is not None:
-            log.restore(lines)
-            self._store.write([(Cf.META, UNLOGGED, None)])
+        logbook = self.partition.context.logbook
+        log.complete(logbook.left)
+        logbook.written(len(logbook.left))
+        logbook.left.clear()
         return log
 
     async def _wind_up(self, view: LiveView) -> None:

@@ -88,5 +88,6 @@ def whole(crawl: Crawl, site: Site, *, refetched_max: int) -> None:
     assert checked.code == 0, checked.words[-3000:]
     fetched = [event["url"] for event in crawl.events() if event["kind"] == "page" and event.get("status") == 200]
     assert len(set(fetched)) == len(site.targets)
+    assert len(fetched) == len(set(fetched)), "each is in the crawl log once"
     assert sorted(set(site.asked())) == site.targets
     assert len(site.asked()) - len(site.targets) <= refetched_max, "fetched again without need"

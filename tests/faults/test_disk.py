@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import MakeCrawl, Site, told, whole
+from tests.faults.test_machine import blames_nobody
 from tests.support.crawl import Crawl
 from tests.support.web import Web
 
@@ -76,6 +77,7 @@ def test_full_volume_at_the_start(web: Web, make_crawl: MakeCrawl, volume: Volum
     assert site.asked() == []
     filler.unlink()
     assert crawl.run().code == 0
+    blames_nobody(crawl)
     whole(crawl, site, refetched_max=0)
 
 
@@ -96,6 +98,7 @@ def test_volume_that_fills_up_while_crawling(web: Web, make_crawl: MakeCrawl, vo
     told(again.err, "disk full", part)
     filler.unlink()
     assert crawl.run().code == 0
+    blames_nobody(crawl)
     whole(crawl, site, refetched_max=IN_FLIGHT_MAX)
 
 
@@ -123,6 +126,7 @@ def test_writes_that_fail_in_the_middle(web: Web, make_crawl: MakeCrawl, part: s
     checked = crawl.ask("verify")
     assert checked.code == 0, checked.words[-3000:]
     assert crawl.run().code == 0
+    blames_nobody(crawl)
     whole(crawl, site, refetched_max=IN_FLIGHT_MAX)
 
 
@@ -146,4 +150,5 @@ def test_a_quota_that_is_reached_again_and_again(web: Web, make_crawl: MakeCrawl
         site.await_pages(crawl, seen + 1)
     else:
         assert crawl.started[-1].wait(60) == 0, crawl.output[-3000:]
+    blames_nobody(crawl)
     whole(crawl, site, refetched_max=3 * IN_FLIGHT_MAX)

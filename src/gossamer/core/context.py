@@ -11,6 +11,7 @@ from gossamer.core.changes import Changes
 from gossamer.core.counters import Counters
 from gossamer.core.frontier import Frontier
 from gossamer.core.ledger import Ledger
+from gossamer.core.logbook import Logbook
 from gossamer.core.robotsdesk import RobotsDesk
 from gossamer.core.waiting import Waiting
 from gossamer.model.config import Config
@@ -57,6 +58,7 @@ class Context:
         # An errand waits for its host as long as the longest ordinary gap, not through a back-off.
         self.errand_wait_max_s = max(config.politeness.max_delay_s, config.politeness.crawl_delay_max_s)
         self.counters = Counters(store)
+        self.logbook = Logbook(store)
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)
         self.waiting = Waiting(store)
@@ -79,6 +81,7 @@ class Context:
     def apply(self, changes: Changes) -> None:
         """Write a commit, counters included."""
         self.counters.put(changes)
+        self.logbook.sweep(changes)
         self.store.write(changes.ops())
 
     def lane_gap_s(self, row: HostRow) -> float:

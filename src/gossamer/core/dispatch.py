@@ -167,22 +167,22 @@ class Dispatch:
         changes.put_url(place.key, row)
         self._c.counters.refuse(reason)
         host.row.refused[reason] = host.row.refused.get(reason, 0) + 1
-        self.events.append(
-            FetchEvent(
-                time=now,
-                url=row.url,
-                key=place.key,
-                host=host.name,
-                site=host.row.site,
-                kind=row.kind,
-                reason=reason,
-                detail=said,
-                verdict="refused",
-                depth=row.depth,
-                level=row.level,
-                via=row.via,
-            )
+        event = FetchEvent(
+            time=now,
+            url=row.url,
+            key=place.key,
+            host=host.name,
+            site=host.row.site,
+            kind=row.kind,
+            reason=reason,
+            detail=said,
+            verdict="refused",
+            depth=row.depth,
+            level=row.level,
+            via=row.via,
         )
+        self.events.append(event)
+        self._c.logbook.put(changes, event)
 
     def _excluded(self, wire: str) -> str:
         """Which exclude pattern keeps a URL out, in words. One may be new since the URL was let in."""

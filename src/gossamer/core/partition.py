@@ -107,6 +107,10 @@ class Partition:
         events, self._dispatch.events = self._dispatch.events, []
         return events
 
+    def logged(self, count: int) -> None:
+        """So many of the lines handed out, in their order, are in the crawl log."""
+        self.context.logbook.written(count)
+
     def next_time(self) -> float | None:
         """When something can be done without an event from outside."""
         return None if self._budget_out() else self.context.frontier.next_time()
@@ -254,14 +258,15 @@ class Partition:
             committed[segment] = max(committed.get(segment, 0), digest.committed_end)
             self.context.counters.totals.records += 1
         self._count_errors(digest)
+        event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
+        event = with_digest(event, pending.job, digest, admitted.new, admitted.refused)
+        self.context.logbook.put(changes, event)
         self.context.ledger.put(changes, host.row)
         self.context.apply(changes)
         self._maybe_probe(host, turn, row)
         self._page_turns -= turn.kind is Kind.PAGE
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
-        event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
-        event = with_digest(event, pending.job, digest, admitted.new, admitted.refused)
         looked_at = digest.links and ending.follows_links(turn, digest, row)
         links_refused = admitted.refused_keys if looked_at else None
         return Committed(event, turn, outcome, digest, self._release(digest.id), links_refused)
@@ -327,7 +332,9 @@ class Partition:
             changes.put_url(turn.key, row)
         elif turn.kind is Kind.PROBE:
             host.row.not_found_state = softfour.HONEST
-        return log_line(turn, outcome, host.row, row, now, verdict="error", retry=again, gap_s=gap_s)
+        event = log_line(turn, outcome, host.row, row, now, verdict="error", retry=again, gap_s=gap_s)
+        self.context.logbook.put(changes, event)
+        return event
 
     def _leave_queue(self, changes: Changes, host: ActiveHost, turn: Turn) -> None:
         if turn.place is not None:

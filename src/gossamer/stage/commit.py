@@ -73,6 +73,7 @@ class CommitStage:
             self._held = events + self._held
             raise
         self._emit(events)
+        self._partition.logged(len(events))
 
     def let_out(self) -> None:
         """Let the held lines out although no sync succeeds: what they tell is written, if not certain to stay."""

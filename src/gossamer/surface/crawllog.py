@@ -15,8 +15,8 @@ from typing import Final
 
 from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.event import FetchEvent
+from gossamer.model.jsonbytes import encode
 from gossamer.model.limits import MIB
-from gossamer.surface.jsontext import encode
 
 CURRENT: Final = "crawl.jsonl"
 ROTATE_BYTES: Final = 256 * MIB
@@ -41,7 +41,6 @@ class CrawlLog:
         self._squeezer: threading.Thread | None = None
         self.cut_bytes = 0  # of a torn line, at this start
         self.deleted_files = 0
-        self.unwritten = b""
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for leftover in (*directory.glob("crawl-*.part"), *_compressed_already(directory)):
@@ -78,23 +77,37 @@ class CrawlLog:
     def close(self) -> None:
         """Flush, sync and close; wait for a compression under way.
 
-        Raises DiskFullError, StoreError; then `unwritten` has the lines that are not in the file, for `restore`.
+        Raises DiskFullError, StoreError. Lines that are not in the file are still in the store, for `complete`.
         """
         try:
             self.flush(sync=True)
-        except (DiskFullError, StoreError):
-            torn = self._size - _whole_bytes(self._fd, self._size)
-            self.unwritten = os.pread(self._fd, torn, self._size - torn) + bytes(self._buffer)
-            raise
         finally:
             os.close(self._fd)
             if self._squeezer is not None:
                 self._squeezer.join()
 
-    def restore(self, lines: bytes) -> None:
-        """Append lines that an earlier run could not write, durably. Raises DiskFullError, StoreError."""
-        self._buffer[:0] = lines
+    def complete(self, lines: list[bytes]) -> None:
+        """Append, durably, what is missing of lines that end the log, should it have been written to the end.
+
+        The last line of the log tells how far an earlier run came. Raises DiskFullError, StoreError.
+        """
+        last = self._last_line()
+        have = len(lines) - lines[::-1].index(last) if last in lines else 0
+        self._buffer += b"".join(line + b"\n" for line in lines[have:])
         self.flush(sync=True)
+
+    def _last_line(self) -> bytes:
+        if self._size:
+            start = _whole_bytes(self._fd, self._size - 1)
+            return os.pread(self._fd, self._size - 1 - start, start)
+        files = rotated(self._directory)
+        if not files:
+            return b""
+        with (gzip.open if files[-1][1].suffix == ".gz" else open)(files[-1][1], "rb") as stream:
+            line = b""
+            for line in stream:  # noqa: B007 - the last one is what is wanted
+                pass
+            return line.rstrip(b"\n")
 
     def _open(self) -> tuple[int, int]:
         fd = os.open(self._directory / CURRENT, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-
-def encode(value: object) -> bytes:
-    """UTF-8 JSON of a value. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_clean(msgspec.to_builtins(value)))
+from gossamer.model.jsonbytes import encode
 
 
 def json_line(value: object) -> str:
@@ -22,16 +16,6 @@ def json_text(value: object) -> str:
     """One value, indented."""
     indented = msgspec.json.format(encode(value), indent=2).decode()
     return "\n".join(_safe(line) for line in indented.split("\n"))
-
-
-def _clean(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
-    return value
 
 
 def _safe(text: str) -> str:

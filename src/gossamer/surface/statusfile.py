@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from gossamer.model.jsonbytes import encode
 from gossamer.model.view import Snapshot
-from gossamer.surface.jsontext import encode
 
 FILE_NAME: Final = "status.json"
 EVERY_S: Final = 2.0
