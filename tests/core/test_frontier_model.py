@@ -64,7 +64,7 @@ class Model(RuleBasedStateMachine):
         self.frontier = Frontier(
             self.store, self.ledger, self.waiting, slots=SLOTS, chance=self.chance,
             lane_of=lambda _, address: address, lane_floor=lambda lane, _: self.lane_free.get(lane, 0.0),
-            yield_slot=self.yield_slot, on_admit=lambda _: None, on_activate=lambda _: None,
+            yield_slot=self.yield_slot, on_admit=lambda *_: None, on_activate=lambda *_: None,
         )  # fmt: skip
         self.flying: list[tuple[ActiveHost, Place, str]] = []
         self.digesting: list[tuple[ActiveHost, Place]] = []

@@ -18,9 +18,10 @@ SUFFIX = ".bin"
 
 CONTROL_BYTES = 4  # of each input: what the harness does with the rest
 INPUT_MAX_BYTES = 1024  # of content that the search makes: small inputs are tried often
+SINGLE_MAX_BYTES = 160  # of an input that is cut into single bytes
 SEED_MAX_BYTES = 16 * 1024
 TIME_FIXED_S = 1.0
-TIME_PER_BYTE_S = 20e-6  # several times what the slowest parser needs under a coverage-counting interpreter
+TIME_PER_BYTE_S = 10e-6  # several times what the slowest parser needs under a coverage-counting interpreter
 AMPLIFIED_BYTES = 64 * 1024  # at which a quadratic parser takes minutes
 AMPLIFIED_SHARE = 512  # one in so many inputs is amplified during the search
 
@@ -75,8 +76,8 @@ def amplified(control: bytes, content: bytes, size: int) -> bytes:
 
 def pieces(data: bytes, how: int) -> Iterator[bytes]:
     """Data as a socket might deliver it: whole (0), byte by byte (1), in halves (2), else in a pattern of its own."""
-    if how == 1 and len(data) > INPUT_MAX_BYTES:
-        how = 0x43  # byte by byte would only measure the loop that does it
+    if how == 1 and len(data) > SINGLE_MAX_BYTES:
+        how = 0x43  # byte by byte would mostly measure the loop that does it
     if how < 2:
         step = 1 if how else max(1, len(data))
         yield from (data[at : at + step] for at in range(0, len(data), step))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 
 import brotli
 import pytest
@@ -10,9 +11,10 @@ import zstandard
 
 from gossamer.adapters.decode import decode_body
 from gossamer.adapters.digest.html import parse_html, scan
+from gossamer.adapters.digest.nesting import bounded
 from gossamer.adapters.digest.text import title_of
 from gossamer.adapters.http.chunked import ChunkedBody
-from gossamer.adapters.http.head import head_end, parse_head
+from gossamer.adapters.http.head import HeadError, head_end, parse_head
 from gossamer.adapters.http.response import Response
 from gossamer.model.limits import (
     CHUNK_LINE_MAX_BYTES,
@@ -36,6 +38,11 @@ def test_a_body_that_begins_with_a_line_end_keeps_it_after_a_head_of_bare_line_f
 def test_line_ends_the_wrong_way_round_do_not_fold_all_fields_into_one() -> None:
     head = parse_head(b"HTTP/1.1 200 OK\n\rContent-Length: 5\n\rContent-Type: text/html\n\r\n")
     assert head.headers == (("content-length", "5"), ("content-type", "text/html"))
+
+
+def test_a_version_is_made_of_ascii_digits() -> None:
+    with pytest.raises(HeadError, match="no HTTP status line"):
+        parse_head("HTTP/\xb2.1 200 OK\r\n\r\n".encode("latin-1"))
 
 
 def test_a_coding_cut_at_the_cap_inside_another_is_a_cut_and_no_damage() -> None:
@@ -112,3 +119,43 @@ def test_a_head_behind_blank_lines_is_too_large_or_not_however_it_comes(how: int
     for piece in pieces(b"\r\n" * (HEAD_MAX_BYTES // 2) + b"HTTP/1.1 200 OK\r\n\r\n", how):
         response.feed(piece)
     assert response.failure is Failure.HEAD_TOO_LARGE
+
+
+def cpu_s(markup: str) -> float:
+    begun = time.thread_time()
+    text, _ = bounded(markup, markup.encode())
+    scan(parse_html(text), text)
+    return time.thread_time() - begun
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<b></body></html>",  # closes what was never counted as open
+        "<div></x>",
+        "<b></i></i>",
+        "<div>" * 2_000 + "<marquee>" + "</div>" * 2_000,  # not in scope: the divs stay open
+        "<div>" * 2_000 + "<svg><desc></marquee>" + "</div>" * 2_000,
+        "<object><div></object>" * 3 + "<div><table></div>",
+    ],
+)
+def test_closing_tags_that_close_nothing_do_not_hide_how_deep_markup_nests(unit: str) -> None:
+    """Two megabytes of them took the parser minutes."""
+    markup = unit * (600_000 // len(unit))
+    text, was_cut = bounded(markup, markup.encode())
+    assert was_cut
+    assert len(text) < len(markup)
+    assert cpu_s(markup) < 5
+
+
+@pytest.mark.parametrize(
+    "unit", ["<div><span>a</span></div>", "<table><tr><td><b>x</b></table>", "<p><a href=x>y</a><br>", "<DIV>x</div>"]
+)
+def test_what_is_closed_does_not_nest_however_much_there_is(unit: str) -> None:
+    markup = unit * 20_000
+    assert bounded(markup, markup.encode()) == (markup, False)
+
+
+def test_bases_in_noscripts_are_looked_up_once() -> None:
+    """Each cost a copy of the whole page."""
+    assert cpu_s("<noscript><base href=http://a.example/></noscript>" * 20_000) < 2

@@ -49,6 +49,7 @@ def check_head(control: bytes, content: bytes) -> None:
     except HeadError:
         return
     assert 100 <= head.status <= 999
+    assert head.version.isascii()
     assert len(head.headers) <= HEADER_COUNT_MAX + 3
     for name, value in head.headers:
         assert name

@@ -46,6 +46,7 @@ class Scan:
     mains: list[LexborNode] = field(default_factory=list)  # main, role=main
     articles: list[LexborNode] = field(default_factory=list)
     boilerplate: list[LexborNode] = field(default_factory=list)  # never content, in document order
+    base_in_noscript: bool | None = None  # of the first base in the markup; None: not looked for yet
     suspects: list[LexborNode] = field(default_factory=list)  # boilerplate by name, unless they hold most of the text
 
 
@@ -146,20 +147,22 @@ def _meta(node: LexborNode, found: Scan) -> None:
 def _base(node: LexborNode, found: Scan) -> None:
     if found.base is None:
         href = node.attributes.get("href")
-        if href is not None and not _in_noscript(node) and not _fell_out_of_noscript(node, found.markup):
+        if href is not None and not _in_noscript(node) and not _fell_out_of_noscript(node, found):
             found.base = href
 
 
-def _fell_out_of_noscript(node: LexborNode, markup: str) -> bool:
+def _fell_out_of_noscript(node: LexborNode, found: Scan) -> bool:
     """Whether a base was written inside a noscript of the head, which ends at it for a parser that runs no scripts."""
     before = node.prev
     while before is not None and before.tag == "-text":
         before = before.prev
     if before is None or before.tag != "noscript":
         return False
-    lower = markup.lower()
-    at = lower.find("<base")
-    return lower.rfind("<noscript", 0, at) > lower.rfind("</noscript", 0, at)
+    if found.base_in_noscript is None:  # once: there may be as many as tags have room for
+        lower = found.markup.lower()
+        at = lower.find("<base")
+        found.base_in_noscript = lower.rfind("<noscript", 0, at) > lower.rfind("</noscript", 0, at)
+    return found.base_in_noscript
 
 
 def _in_noscript(node: LexborNode) -> bool:

@@ -108,7 +108,8 @@ def _status_line(line: str) -> tuple[str, int, str]:
     version = parts[0] if parts else ""
     number = version[5:].partition(".")
     known = (
-        version[:5].upper() == "HTTP/"
+        version.isascii()  # a raised 2 is a digit as well
+        and version[:5].upper() == "HTTP/"
         and len(version) <= _VERSION_MAX_CHARS
         and number[0].isdigit()
         and (number[2].isdigit() or not number[1])
