@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.model.limits import SHAPE_MAX_CHARS
 from gossamer.model.reason import Reason
-from gossamer.policy.traps import judge_duplicates, judge_shape, shape_of
+from gossamer.policy.traps import judge_duplicates, judge_shape, shape_of, shapes_of
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,8 @@ def test_falling_rate_stops_a_walk() -> None:
     """A calendar whose first 30 months hold something and whose other pages are all alike."""
     stopped = next(fetched for fetched in range(100_000) if judge_shape(fetched, min(fetched, 30)) is not None)
     assert 100 < stopped < 700
+
+
+def test_a_query_is_counted_under_its_path_as_well() -> None:
+    assert shapes_of("http://h/list?size=2&color=red") == ("/list?color&size", "/list?*")
+    assert shapes_of("http://h/p/12") == ("/p/{n}",)

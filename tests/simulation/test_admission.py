@@ -197,10 +197,36 @@ def test_a_shape_that_brings_nothing_new_is_refused_by_name() -> None:
         number = int(target.rpartition("/")[2] or 0)
         return Answer(body=b"an empty day", links=tuple(f"http://{A}/day/{number + n}" for n in range(1, 4)))
 
-    run = crawl(page, limits={"depth": 16, "pages": 600})
+    run = crawl(page, limits={"depth": 1_000, "pages": 600})
     assert len(run.pages()) < 150
     assert run.context.counters.totals.refused[Reason.TRAP_SHAPE] > 0
     assert "/day/{n}" in host_rows(run.store)[A].tired_shapes
+
+
+def test_filters_that_combine_are_one_trap_and_what_is_queued_of_it_goes_too() -> None:
+    names = ["color", "size", "brand", "price", "stock", "kind"]
+
+    def page(target: str) -> Answer:
+        if "gossamer" in target:
+            return Answer(status=404)
+        path, _, query = target.partition("?")
+        if path != "/list":
+            return Answer(links=tuple(f"http://{A}/list?{name}=1" for name in names))
+        chosen = dict(pair.split("=") for pair in query.split("&"))
+        more = [{**chosen, name: str((len(chosen) + at) % 9)} for at, name in enumerate(names)]
+        return Answer(
+            body=b"nothing found",
+            links=tuple(f"http://{A}/list?" + "&".join(f"{k}={v}" for k, v in sorted(each.items())) for each in more),
+        )
+
+    run = crawl(page, limits={"depth": 1_000, "pages": 900})
+    assert len(run.pages()) < 60  # 6 filters have 63 combinations of names, each a shape of 50 pages
+    assert "/list?*" in host_rows(run.store)[A].tired_shapes
+    refused = [row for row in url_rows(run.store).values() if row.reason == Reason.TRAP_SHAPE]
+    assert refused
+    assert all("/list?*" in row.detail or "/list?" in row.detail for row in refused)
+    assert run.context.counters.totals.queued == 0
+    assert recount(run.store) == []
 
 
 def test_a_host_of_copies_is_refused_by_name() -> None:

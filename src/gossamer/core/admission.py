@@ -17,7 +17,7 @@ from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, SiteRow, State
-from gossamer.policy.traps import judge_duplicates, judge_hosts, shape_of
+from gossamer.policy.traps import judge_duplicates, judge_hosts, shapes_of
 
 KNOWN_GENERATION_MAX: Final = 100_000  # keys in each of the two generations of the recently-known cache
 DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted ...
@@ -151,7 +151,7 @@ class Admission:
                 return Reason.HOST_PENDING_FULL
         if candidate.kind is not Kind.PAGE or candidate.depth == 0 or not row.fetched:
             return None
-        if row.tired_shapes and shape_of(candidate.url) in row.tired_shapes:
+        if row.tired_shapes and any(shape in row.tired_shapes for shape in shapes_of(candidate.url)):
             return Reason.TRAP_SHAPE
         return judge_duplicates(row.fetched, row.duplicates) if row.duplicates else None
 

@@ -20,7 +20,7 @@ from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
 from gossamer.model.url import Url, parse, wire_parts
 from gossamer.policy.politeness import is_slow
 from gossamer.policy.scope import judge, why
-from gossamer.policy.traps import judge_hosts
+from gossamer.policy.traps import judge_hosts, shapes_of
 
 REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get a chance
 TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
@@ -90,6 +90,10 @@ class Dispatch:
             if row.depth and not host.row.fetched and self._hosts_are_copies(changes, host.row.site):
                 said = "the hosts of its site show one another's pages"
                 self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, said, now)
+                continue
+            tired = _tired_shape(host.row, row, place)
+            if tired:
+                self._refuse(changes, host, place, row, Reason.TRAP_SHAPE, tired, now)
                 continue
             excluded = self._excluded(row.url)
             if excluded:
@@ -234,6 +238,14 @@ def drop_place(context: Context, changes: Changes, row: HostRow, place: Place) -
     if row.pending == 0:
         totals.hosts_with_work -= 1
         context.waiting.remove(changes, row)
+
+
+def _tired_shape(host: HostRow, row: UrlRow, place: Place) -> str:
+    """In words, the shape of a URL that has stopped bringing new content since the URL was queued; else nothing."""
+    if not host.tired_shapes or not row.depth or row.kind is not Kind.PAGE or place.refresh:
+        return ""
+    tired = next((shape for shape in shapes_of(row.url) if shape in host.tired_shapes), "")
+    return f"pages like {tired} have stopped bringing new content" if tired else ""
 
 
 def _address(host: ActiveHost) -> str:

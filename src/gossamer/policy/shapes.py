@@ -51,6 +51,16 @@ def shape_of(url: str) -> str:
     return shape[:SHAPE_MAX_CHARS]
 
 
+def shapes_of(url: str) -> tuple[str, ...]:
+    """All shapes a URL is counted under: its own, and with a query that of its path under any query.
+
+    Filters that combine make a shape for each combination; under the path, all of them are seen together.
+    """
+    shape = shape_of(url)
+    path, mark, _ = shape.partition("?")
+    return (shape, f"{path}?*") if mark else (shape,)
+
+
 def judge_shape(fetched: int, new_content: int) -> Reason | None:
     """TRAP_SHAPE when the pages of one shape have stopped bringing new content, else None.
 

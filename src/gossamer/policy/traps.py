@@ -13,9 +13,9 @@ from gossamer.model.reason import Reason
 from gossamer.model.url import Url, name_of
 from gossamer.policy.calendars import EVENT_WORDS, walks_calendar
 from gossamer.policy.queries import SESSION_SEGMENTS, carries_session, has_many_facets, query_grows
-from gossamer.policy.shapes import judge_duplicates, judge_hosts, judge_shape, shape_of
+from gossamer.policy.shapes import judge_duplicates, judge_hosts, judge_shape, shape_of, shapes_of
 
-__all__ = ["judge_duplicates", "judge_hosts", "judge_shape", "shape_of", "static_trap"]
+__all__ = ["judge_duplicates", "judge_hosts", "judge_shape", "shape_of", "shapes_of", "static_trap"]
 
 REPEATS_MAX: Final = 2  # consecutive copies of a run of segments that are still honest: /a/b/a/b
 NUMBER_REPEATS_MAX: Final = 4  # the same for numbers, which repeat in dates and tiles: /2011/11/11/11

@@ -14,7 +14,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
 from gossamer.model.view import Step
 from gossamer.policy.scope import judge, why
-from gossamer.policy.traps import judge_duplicates, judge_hosts, judge_shape, shape_of, static_trap
+from gossamer.policy.traps import judge_duplicates, judge_hosts, judge_shape, shapes_of, static_trap
 from gossamer.policy.twins import are_merged, twin_keys
 from gossamer.policy.types import unwanted_type_of, wanted_url
 from gossamer.surface.evidence import Evidence
@@ -94,24 +94,28 @@ def traps(evidence: Evidence) -> Step:
 def growth(evidence: Evidence) -> Step:
     """The guards that judge by what pages of the same shape and host have brought."""
     host = evidence.host
-    shape = shape_of(evidence.wire)
+    shapes = shapes_of(evidence.wire)
     if host is None or not host.fetched:
-        return Step("growth", "ok", "nothing of its host was fetched yet", (("shape", shape),))
-    slot = shape_key(host.host, shape)
-    raw = evidence.crawl.store.get(Cf.HOST, slot)
-    fetched, new = decoded(decode_shape, Cf.HOST, slot, raw) if raw is not None else (0, 0)
-    facts = (
-        ("shape", shape),
-        ("pages of this shape", f"{fetched:,} fetched, {new:,} of them brought something new"),
-        ("pages of this host", f"{host.fetched:,} fetched, {host.duplicates:,} of them copies"),
-    )
-    reason = judge_duplicates(host.fetched, host.duplicates) or judge_shape(fetched, new)
+        return Step("growth", "ok", "nothing of its host was fetched yet", (("shape", shapes[0]),))
+    facts: list[tuple[str, str]] = []
+    reason = None
+    for shape in shapes:
+        slot = shape_key(host.host, shape)
+        raw = evidence.crawl.store.get(Cf.HOST, slot)
+        fetched, new = decoded(decode_shape, Cf.HOST, slot, raw) if raw is not None else (0, 0)
+        reason = reason or judge_shape(fetched, new)
+        facts += [
+            ("shape", shape),
+            ("pages of this shape", f"{fetched:,} fetched, {new:,} of them brought something new"),
+        ]
+    facts.append(("pages of this host", f"{host.fetched:,} fetched, {host.duplicates:,} of them copies"))
+    reason = judge_duplicates(host.fetched, host.duplicates) or reason
     if reason is None:
-        return Step("growth", "ok", "pages like it bring new content", facts)
+        return Step("growth", "ok", "pages like it bring new content", tuple(facts))
     if evidence.depth == 0:
-        return Step("growth", "note", f"{reason}, which does not count for seeds", facts)
+        return Step("growth", "note", f"{reason}, which does not count for seeds", tuple(facts))
     what = "nearly all pages of its host are copies" if reason is Reason.TRAP_DUPLICATES else "its shape is exhausted"
-    return Step("growth", "no", f"{reason}: {what}", facts)
+    return Step("growth", "no", f"{reason}: {what}", tuple(facts))
 
 
 def _twin_of(evidence: Evidence, site: SiteRow) -> str:
