@@ -13,6 +13,7 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 DAY_S: Final = 86_400.0
+MINUTE_DAYS: Final = 60.0 / DAY_S
 CHANGES_MAX: Final = 100_000  # of one page; bounds the walk through its changes
 Law = Literal["never", "poisson", "regular", "bursts"]
 
@@ -59,6 +60,20 @@ class Change(msgspec.Struct, frozen=True):
         if self.law == "regular":
             return self._regular(days)
         return self._bursts(days)
+
+    def after(self, days: float, until: float) -> float:
+        """When the page changes first after `days`, to a minute or so; `until` when it does not before."""
+        before = self.at(days)[0]
+        low, high = days, until
+        if self.at(high)[0] == before:
+            return until
+        while high - low > MINUTE_DAYS:
+            middle = (low + high) / 2
+            if self.at(middle)[0] == before:
+                low = middle
+            else:
+                high = middle
+        return high
 
     def _poisson(self, days: float) -> tuple[int, float]:
         count, last = 0, 0.0

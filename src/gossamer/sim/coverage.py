@@ -1,0 +1,94 @@
+"""What of the seeded web a crawl has fetched, by depth, and what became of the rest. Asks the store for every page."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from gossamer.core.changes import decode_url
+from gossamer.model.record import Cf, State
+from gossamer.ports.store import Store
+from gossamer.sim.world import World
+from gossamer.sim.worldhost import Host
+from gossamer.sim.worldpage import depth_of, page_of, wanted
+
+LINE_PAGES = 1_000  # rows read from the store at once
+
+
+class DepthCover(msgspec.Struct):
+    """Pages at one depth: links from the front page of their host, at most."""
+
+    wanted: int = 0
+    fetched: int = 0
+    days: float = 0.0  # summed, from the start to the last visit
+
+
+class Coverage(msgspec.Struct):
+    """Every page that an obedient crawl should have, compared with what it has."""
+
+    depths: dict[int, DepthCover] = {}
+    missed: dict[str, int] = {}  # why: a reason, a state, "unknown"
+    trapped_wanted: int = 0  # pages of hosts with a trap, which guards may give up as a whole
+    trapped_fetched: int = 0
+    hosts_out: dict[str, int] = {}  # hosts of which nothing is wanted
+
+    @property
+    def wanted(self) -> int:
+        """Pages of all depths."""
+        return sum(depth.wanted for depth in self.depths.values())
+
+    @property
+    def fetched(self) -> int:
+        """Those of them that were fetched."""
+        return sum(depth.fetched for depth in self.depths.values())
+
+
+def out(host: Host) -> str:
+    """Why nothing of a host is wanted; empty when something is."""
+    if host.dead:
+        return "its name does not exist"
+    if host.robots == "closed":
+        return "robots.txt closes it"
+    if host.robots == "html":
+        return "its robots.txt is a web page"
+    if host.robots == "too-slow":
+        return "Crawl-delay beyond what is waited for"
+    return "a mirror" if host.mirror_of >= 0 else ""
+
+
+def cover(world: World, store: Store) -> Coverage:
+    """Look every wanted page up."""
+    found = Coverage()
+    missed: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    for host in world.all:
+        why = out(host)
+        if why:
+            outside[why] += 1
+            continue
+        for first in range(0, host.size, LINE_PAGES):
+            _cover_some(found, missed, host, store, range(first, min(first + LINE_PAGES, host.size)))
+    found.missed = dict(missed.most_common())
+    found.hosts_out = dict(outside.most_common())
+    found.depths = dict(sorted(found.depths.items()))
+    return found
+
+
+def _cover_some(found: Coverage, missed: Counter[str], host: Host, store: Store, numbers: range) -> None:
+    pages = [page for page in (page_of(host, number) for number in numbers) if wanted(host, page)]
+    rows = store.get_many(Cf.URL, [(host.prefix + page.path).encode() for page in pages])
+    for page, raw in zip(pages, rows, strict=True):
+        row = decode_url(raw) if raw is not None else None
+        fetched = row is not None and row.visits > 0
+        if host.trap:
+            found.trapped_wanted += 1
+            found.trapped_fetched += fetched
+            continue
+        depth = found.depths.setdefault(depth_of(page.number), DepthCover())
+        depth.wanted += 1
+        depth.fetched += fetched
+        if row is None:
+            missed["not found yet, or refused as a link"] += 1
+        elif not fetched:
+            missed[row.reason or ("still queued" if row.state is State.QUEUED else row.state.name.lower())] += 1

@@ -1,0 +1,131 @@
+"""What a simulated crawl ought to be, and whether it was: one claim a line, each judged beside its bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+from gossamer.model.limits import LEVELS
+from gossamer.sim.month import Month, configuration
+from gossamer.sim.onlooker import Wait, level_bound
+from gossamer.sim.rates import Rate
+
+RATE_SLACK: Final = 0.02  # by which a rate may miss what arithmetic says
+COVERED: Final = 0.99  # of the wanted pages at each depth
+TRAPPED_MAX: Final = 0.05  # of all requests
+IN_ORDER: Final = 0.8  # of the pairs of levels: what is found late is fetched late, whatever its level
+FRESHNESS_SLACK: Final = 0.02  # by which a share in a sample may miss its expectation
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One thing that must hold."""
+
+    key: str
+    text: str
+    expected: str
+    measured: str
+    holds: bool
+
+
+def judge_rates(rates: list[Rate]) -> list[Claim]:
+    """Pages a second against hosts in flight."""
+    return [
+        Claim(
+            f"rate-{rate.hosts}-{rate.slots}",
+            f"pages/s with {rate.hosts} hosts and {rate.slots:,} slots",
+            f"{rate.expected:.0f}",
+            f"{rate.measured:.1f}",
+            abs(rate.measured - rate.expected) <= RATE_SLACK * rate.expected,
+        )
+        for rate in rates
+    ]
+
+
+def judge(month: Month) -> list[Claim]:
+    """Everything that is claimed of the large run."""
+    return [*_manners(month), *_starvation(month), *_cover(month), *_effort(month), *_fresh(month)]
+
+
+def _manners(month: Month) -> list[Claim]:
+    of = f"of {month.turns:,}"
+    limit = configuration(month.plan).limits.site_pages
+    return [
+        Claim("politeness", f"impolite requests, {of}", "0", str(month.impolite), not month.impolite),
+        Claim(
+            "robots", f"requests against robots.txt, {of}", "0", str(month.disobedient),
+            not month.disobedient,
+        ),
+        Claim(
+            "site-budget", "most pages of one site, in 30 days", f"≤ {limit:,}", f"{month.site_pages_max:,}",
+            month.site_pages_max <= limit * math.ceil(month.plan.days / 30),
+        ),
+    ]  # fmt: skip
+
+
+def _starvation(month: Month) -> list[Claim]:
+    worst = max(
+        (level for level in range(2 * LEVELS) if month.level_turns[level]),
+        key=lambda level: month.level_waits[level] / level_bound(level, month.turns),
+        default=0,
+    )
+    bound = level_bound(worst, month.turns)
+    fine = all(month.level_waits[level] <= level_bound(level, month.turns) for level in range(2 * LEVELS))
+    return [
+        Claim(
+            "level-starvation",
+            f"turns of its host a level waited, at worst ({worst})",
+            f"≤ {bound:,}",
+            f"{month.level_waits[worst]:,}",
+            fine,
+        ),
+        _waited("host-starvation", "longest wait of a host free to be asked", month.host_wait),
+        _waited("host-first", "longest wait of a new host", month.first_wait),
+        _important(month),
+    ]
+
+
+def _waited(key: str, text: str, wait: Wait) -> Claim:
+    return Claim(key, text, f"≤ {_time(wait.bound_s)}", _time(wait.seconds), wait.seconds <= wait.bound_s)
+
+
+def _important(month: Month) -> Claim:
+    """Within a host, the pages of a higher level come first on average."""
+    share = month.level_pairs_right / max(1, month.level_pairs)
+    text = f"higher level before lower, of {month.level_pairs:,} pairs within hosts"
+    return Claim(
+        "important-first", text, f"≥ {IN_ORDER:.0%}", f"{share:.1%}", share >= IN_ORDER or not month.level_pairs
+    )
+
+
+def _cover(month: Month) -> list[Claim]:
+    claims = []
+    for depth, cover in month.coverage.depths.items():
+        share = cover.fetched / max(1, cover.wanted)
+        text = f"fetched at depth {depth}, of {cover.wanted:,} wanted pages"
+        claims.append(Claim(f"coverage-{depth}", text, f"≥ {COVERED:.0%}", f"{share:.2%}", share >= COVERED))
+    return claims
+
+
+def _effort(month: Month) -> list[Claim]:
+    share = sum(month.trapped.values()) / max(1, month.turns)
+    return [
+        Claim("traps", "requests into traps", f"≤ {TRAPPED_MAX:.0%}", f"{share:.2%}",
+              share <= TRAPPED_MAX),
+    ]  # fmt: skip
+
+
+def _fresh(month: Month) -> list[Claim]:
+    if not month.freshness:
+        return []
+    worst = max(month.freshness, key=lambda point: abs(point.poisson_fresh - point.poisson_expected))
+    off = abs(worst.poisson_fresh - worst.poisson_expected)
+    return [
+        Claim("freshness", f"copies current, against exp(-rate·age), day {worst.day:.1f}",
+              f"{worst.poisson_expected:.1%}", f"{worst.poisson_fresh:.1%}", off <= FRESHNESS_SLACK),
+    ]  # fmt: skip
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 3600:.1f} h"
