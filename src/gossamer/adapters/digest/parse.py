@@ -75,7 +75,7 @@ def _html(
 ) -> Digest:
     """Links, directives, title, language, text and fingerprint of an HTML page."""
     encoding = charset.sniff(decoded.body, content_type)
-    tree, markup = _document(decoded.body, encoding, fields)
+    tree, markup = document(decoded.body, encoding, fields)
     found = scan(tree, markup)
     if not found.links:
         found.links += stray_frames(markup)
@@ -122,7 +122,7 @@ def _html(
     return _digest(job, kind or "text/html", said, fields, hooks)
 
 
-def _document(body: bytes, encoding: charset.Charset, fields: dict[str, object]) -> tuple[LexborHTMLParser, str]:
+def document(body: bytes, encoding: charset.Charset, fields: dict[str, object]) -> tuple[LexborHTMLParser, str]:
     """The document that a body is, and the text it was parsed from."""
     markup, was_cut = bounded(charset.decode(body, encoding.name), body)
     if was_cut:

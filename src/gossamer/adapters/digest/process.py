@@ -64,7 +64,7 @@ class Process(asyncio.Protocol):
                 stdout=self._stderr,
                 stderr=self._stderr,
                 pass_fds=(theirs.fileno(), memory),
-                env=_environment(),
+                env=environment(),
             )
             ours.setblocking(False)
             await asyncio.get_running_loop().create_connection(lambda: self, sock=ours)
@@ -137,8 +137,8 @@ class Process(asyncio.Protocol):
         return code, words.decode("utf-8", "replace").strip()
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Ours, with our import path, and without threads that numpy would keep for sums of this size."""
-    environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    return environment | dict.fromkeys(_THREADS, "1") | _ALLOCATOR
+    variables = dict(os.environ)
+    variables["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    return variables | dict.fromkeys(_THREADS, "1") | _ALLOCATOR

@@ -47,17 +47,25 @@ def main_text(tree: LexborHTMLParser, found: Scan) -> str:
     Never empty when the body has text: a page that seems all boilerplate is taken whole. Nodes are unlinked, not
     destroyed, because other handles may point into them.
     """
+    part = main_part(tree, found)
+    return "" if part is None else part[0][:TEXT_MAX_CHARS]
+
+
+def main_part(tree: LexborHTMLParser, found: Scan) -> tuple[str, LexborNode] | None:
+    """The main content: its text, uncut, and the element that holds just that; None when there is no body.
+
+    Takes boilerplate out of the tree, and it may take the element out as well.
+    """
     body = tree.body
     if body is None:
-        return ""
+        return None
     for node in found.boilerplate:
         node.decompose(recursive=False)
-    text = _without_suspects(body, found)
-    return (_by_share(body, found) if text is None else text)[:TEXT_MAX_CHARS]
+    return _without_suspects(body, found) or _by_share(body, found)
 
 
-def _without_suspects(body: LexborNode, found: Scan) -> str | None:
-    """The main text where no suspect holds too much, which is nearly everywhere; else None, and the tree as it was.
+def _without_suspects(body: LexborNode, found: Scan) -> tuple[str, LexborNode] | None:
+    """The main part where no suspect holds too much, which is nearly everywhere; else None, and the tree as it was.
 
     Same result as `_by_share`, but reads every part of the page once: the length of the whole is the sum of its parts',
     each with the separator that joins it to the next.
@@ -82,29 +90,30 @@ def _without_suspects(body: LexborNode, found: Scan) -> str | None:
         rest = len(_text(body))
         size = total + len(text) + (rest and rest + 1)
         if len(text) >= MAIN_MIN_SHARE * size and largest <= int(SUSPECT_MAX_SHARE * size):
-            return text
+            return text, candidate
         _put_back(place)
     text = _text(body)
     size = total + len(text) if text else max(total - 1, 0)
     if largest <= int(SUSPECT_MAX_SHARE * size) and len(text) >= KEPT_MIN_SHARE * size:
-        return text
+        return text, body
     for place in reversed(taken):
         _put_back(place)
     return None
 
 
-def _by_share(body: LexborNode, found: Scan) -> str:
-    """The main text where each suspect is judged by its share of the whole."""
+def _by_share(body: LexborNode, found: Scan) -> tuple[str, LexborNode]:
+    """The main part where each suspect is judged by its share of the whole."""
     whole = _text(body)
     size = len(whole)
     limit = int(SUSPECT_MAX_SHARE * size)
     below = _Below(body)
+    taken: list[Place] = []
     too_large = 0
     for node in found.suspects:
         if node not in below:
             continue
         if len(_text(node)) <= limit:
-            node.decompose(recursive=False)
+            taken.append(_take(node))
             below.lose(node)
             continue
         too_large += 1
@@ -113,9 +122,13 @@ def _by_share(body: LexborNode, found: Scan) -> str:
     for candidate in _central(found, body):
         text = _text(candidate)
         if len(text) >= max(MAIN_MIN_CHARS, MAIN_MIN_SHARE * size):
-            return text
+            return text, candidate
     text = _text(body)
-    return text if len(text) >= KEPT_MIN_SHARE * size else whole
+    if len(text) >= KEPT_MIN_SHARE * size:
+        return text, body
+    for place in reversed(taken):
+        _put_back(place)
+    return whole, body
 
 
 def _central(found: Scan, body: LexborNode) -> Iterator[LexborNode]:
