@@ -102,7 +102,7 @@ def test_robots_of_one_authority_that_lives_elsewhere_stays_its_own(web: Web, ma
 def test_a_server_that_answers_each_request_with_the_rules_of_another_site(web: Web, make_crawl: MakeCrawl) -> None:
     """What comes for robots.txt rules, whosever it is, for this host alone; what comes for a page rules nothing."""
     other = web.add("other.foreign.example", pages({"/": PAGE, "/listed": PAGE}))
-    shut = f"User-agent: *\nDisallow: /\nCrawl-delay: 300\nSitemap: {other}/listed\n"
+    shut = f"User-agent: *\nDisallow: /\nCrawl-delay: 2\nSitemap: {other}/listed\n"
     first = {"open": f"User-agent: *\nDisallow: {other}/\nDisallow: /b\n", "shut": shut}
     seeds = []
     for name, text in first.items():

@@ -64,7 +64,9 @@ class Context:
         self.waiting = Waiting(store)
         self.desk = RobotsDesk(config, store)
         self.admission = Admission(self.ledger, self.counters, self.waiting)
-        self.lane_times = load_lane_times(store, started)
+        self.lane_times = load_lane_times(
+            store, started, max(config.politeness.max_delay_s, config.politeness.min_delay_s)
+        )
         self.frontier = Frontier(
             store,
             self.ledger,
@@ -99,11 +101,13 @@ class Context:
             floor = max(floor, self.started + self.lane_gap_s(row))
         return floor
 
-    def _on_admit(self, row: HostRow) -> None:
+    def _on_admit(self, row: HostRow, now: float) -> None:
         """A host has work. What a run before parked for its address or its name alone is looked up again.
 
         `net.allow`, the resolver or the hosts file may be others now, and a look-up asks nothing of the host.
         """
+        if row.last_fetch > now:
+            set_back(row, row.last_fetch - now)
         if not self.resumed or not row.parked.startswith((Reason.ADDRESS_FORBIDDEN, Reason.DNS_FAILED)):
             return
         forbidden = row.parked.startswith(Reason.ADDRESS_FORBIDDEN)
@@ -134,8 +138,21 @@ class Context:
         self.apply(changes)
 
 
-def load_lane_times(store: Store, now: float) -> dict[str, float]:
-    """Next allowed times of lanes as they were last committed; those that have passed are removed from the store."""
+def set_back(row: HostRow, by_s: float) -> None:
+    """The clock was set back between two runs, and a host's last fetch lies ahead: what it owes counts from now."""
+    row.last_fetch -= by_s
+    row.next_allowed -= by_s
+    row.parked_until -= by_s
+    row.addresses_expire -= by_s
+    for state in row.robots.values():
+        state.expires -= by_s
+
+
+def load_lane_times(store: Store, now: float, wait_max_s: float) -> dict[str, float]:
+    """Next allowed times of lanes as they were last committed; those that have passed are removed from the store.
+
+    No lane owes more than `wait_max_s`: what lies further ahead was written before the clock was set back.
+    """
     times: dict[str, float] = {}
     start = b""
     while True:
@@ -144,5 +161,5 @@ def load_lane_times(store: Store, now: float) -> dict[str, float]:
             return times
         passed = [key for key, value in rows if float(value) <= now]
         store.write([(Cf.LANE, key, None) for key in passed])
-        times.update((key.decode(), float(value)) for key, value in rows if float(value) > now)
+        times.update((key.decode(), min(float(value), now + wait_max_s)) for key, value in rows if float(value) > now)
         start = rows[-1][0] + b"\x00"

@@ -40,7 +40,7 @@ class Frontier:
         lane_of: Callable[[str, str], str],
         lane_floor: Callable[[str, HostRow], float],
         yield_slot: Callable[[HostRow], None],
-        on_admit: Callable[[HostRow], None],
+        on_admit: Callable[[HostRow, float], None],
         on_activate: Callable[[HostRow], None],
         chance: Chance,
     ) -> None:
@@ -122,7 +122,7 @@ class Frontier:
                 return host
 
     def _admit(self, row: HostRow, now: float) -> None:
-        self._on_admit(row)
+        self._on_admit(row, now)
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
         if until - now > SLOT_HOLD_MAX_S:
             self._keep_promise(row.host, None)

@@ -32,7 +32,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     user_agent: str
     operator: str
     memory_max_bytes: int
-    clock_offset_s: float = 0.0  # program time minus system time
+    clock_offset_s: float = 0.0  # program time minus this machine's monotonic clock, which all processes share
 
 
 class Settled(msgspec.Struct, frozen=True, array_like=True):

@@ -184,7 +184,7 @@ class DigestPool:
             user_agent=self._user_agent,
             operator=self._config.identity.contact,
             memory_max_bytes=self._config.workers.memory_max_bytes,
-            clock_offset_s=self._now() - time.time(),
+            clock_offset_s=self._now() - time.monotonic(),
         )
         self._serial += 1
         worker = Process(setup, self._heard, self._ended)

@@ -57,7 +57,7 @@ class Worker:
             software=setup.software,
             user_agent=setup.user_agent,
             operator=setup.operator,
-            clock=lambda: time.time() + offset_s,
+            clock=lambda: time.monotonic() + offset_s,
         )
 
     def take(self, job: Job) -> list[Digest]:

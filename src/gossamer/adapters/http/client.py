@@ -18,7 +18,7 @@ from gossamer.adapters.http.pool import Key, Pool
 from gossamer.adapters.http.proxy import AUTH_REQUIRED, ProxyError, open_tunnel, parse_proxy
 from gossamer.adapters.http.response import Response
 from gossamer.adapters.http.tls import TlsStore
-from gossamer.adapters.http.trouble import Trouble, of_connect, of_error, same_address
+from gossamer.adapters.http.trouble import Trouble, of_connect, of_error, same_address, with_route
 from gossamer.model.limits import IDLE_CONNECTION_S, IDLE_CONNECTIONS_MAX
 from gossamer.model.page import Failure, Outcome, Request
 from gossamer.policy.guard import Networks, forbidden
@@ -61,10 +61,11 @@ class HttpClient:
     async def fetch(self, request: Request) -> Outcome:
         """Send one GET and return what came back within the request's deadlines. Only CancelledError gets out."""
         visit = _Visit(request, self._clock.now())
+        address = "" if self._proxy else request.address
         try:
-            return await self._fetch(visit)
+            return with_route(await self._fetch(visit), address)
         except Trouble as trouble:
-            return visit.failed(trouble.failure, trouble.detail)
+            return with_route(visit.failed(trouble.failure, trouble.detail), address)
         except Exception as error:  # noqa: BLE001 - a fault of ours costs this page, never the crawl
             return visit.failed(Failure.PROTOCOL, f"internal error: {type(error).__name__}: {error}")
 

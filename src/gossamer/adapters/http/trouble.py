@@ -11,12 +11,17 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING, Final
 
-from gossamer.model.page import Failure
+import msgspec
+
+from gossamer.model.page import Failure, Outcome
 
 if TYPE_CHECKING:
     from gossamer.adapters.http.response import Response
 
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ENETDOWN, errno.EADDRNOTAVAIL})
+_MISSED: Final = frozenset(
+    (Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.CONNECT, Failure.DISCONNECTED)
+)
 _UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH})
 
 
@@ -46,6 +51,18 @@ def of_error(response: Response, error: Exception | None) -> tuple[Failure, str]
     if isinstance(error, OSError) and error.errno in _OURS and response.failure is Failure.DISCONNECTED:
         return Failure.OURS, response.detail
     return response.failure or Failure.PROTOCOL, response.detail
+
+
+def with_route(outcome: Outcome, address: str) -> Outcome:
+    """An outcome as it counts when this machine has lost its way to the server: what was missed is not the server's.
+
+    `address` "": not asked for. A connection that stood when the network went only sees silence.
+    """
+    missed = outcome.failure in _MISSED or outcome.truncated in {"time", "disconnect"}
+    if not (missed and address and no_route(address)):
+        return outcome
+    what = outcome.failure_detail or f"cut off: {outcome.truncated}"
+    return msgspec.structs.replace(outcome, failure=Failure.OURS, failure_detail=f"{what} (no route from here)")
 
 
 def no_route(address: str) -> bool:
