@@ -8,7 +8,6 @@ from typing import Final
 from gossamer.adapters.digest.hooks import load
 from gossamer.core.partition import Committed
 from gossamer.model.config import Config
-from gossamer.surface.page import Page
 
 GROUP: Final = "gossamer.sinks"
 
@@ -31,6 +30,8 @@ class Sinks:
         """A sink that raises costs the page a counted error `sink:NAME`, not the crawl."""
         if not self._sinks:
             return
+        from gossamer.surface.page import Page  # with it come 30 MB of parsers, which only sinks need here
+
         page = Page(committed, self._config)
         for name, sink in self._sinks:
             try:
