@@ -16,6 +16,7 @@ from gossamer.adapters.digest.text import title_of
 from gossamer.adapters.http.chunked import ChunkedBody
 from gossamer.adapters.http.head import HeadError, head_end, parse_head
 from gossamer.adapters.http.response import Response
+from gossamer.adapters.warc.parse import http_head
 from gossamer.model.limits import (
     CHUNK_LINE_MAX_BYTES,
     CHUNK_OVERHEAD_MAX_BYTES,
@@ -38,6 +39,8 @@ def test_a_body_that_begins_with_a_line_end_keeps_it_after_a_head_of_bare_line_f
 def test_line_ends_the_wrong_way_round_do_not_fold_all_fields_into_one() -> None:
     head = parse_head(b"HTTP/1.1 200 OK\n\rContent-Length: 5\n\rContent-Type: text/html\n\r\n")
     assert head.headers == (("content-length", "5"), ("content-type", "text/html"))
+    folded = b"HTTP/1.1 200 OK\r\nLocation: /a\r\n\r\r b\r\n\rX: y\r\n\r\n"
+    assert parse_head(folded).headers == http_head(folded)[2] == (("location", "/a b"), ("x", "y"))
 
 
 def test_a_version_is_made_of_ascii_digits() -> None:

@@ -67,7 +67,8 @@ def parse_head(raw: bytes) -> Head:
         raise HeadError("NUL byte in the head")
     text = raw.decode("latin-1").replace("\r\n", "\n")
     if "\r" in text:
-        text = text.replace("\n\r", "\n").replace("\r", " ")  # beside a line end it is a part of that, not a fold
+        # Beside a line end it is a part of that, and makes no fold of the next field; elsewhere it stands for a space.
+        text = "\n".join([line.strip("\r").replace("\r", " ") for line in text.split("\n")])
     lines = text.split("\n")
     if len(lines) > HEADER_COUNT_MAX + 3:  # status line, empty line, and the rest after it
         raise HeadTooLargeError(f"more than {HEADER_COUNT_MAX} header lines")

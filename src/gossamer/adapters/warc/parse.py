@@ -143,7 +143,8 @@ def http_head(head: bytes) -> tuple[int, str, Fields]:
         status = int(digits) if len(digits) == 3 and digits.isascii() and digits.isdigit() else 0
         reason = parts[2] if len(parts) > 2 else ""
     fields: list[tuple[str, str]] = []
-    for line in lines[1:]:
+    for raw in lines[1:]:
+        line = raw.lstrip("\r")  # of line ends the wrong way round
         if line[:1] in {" ", "\t"} and fields:
             fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}".rstrip())
             continue
