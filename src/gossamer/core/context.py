@@ -12,6 +12,7 @@ from gossamer.core.counters import Counters
 from gossamer.core.frontier import Frontier
 from gossamer.core.ledger import Ledger
 from gossamer.core.logbook import Logbook
+from gossamer.core.refreshing import Refreshing
 from gossamer.core.robotsdesk import RobotsDesk
 from gossamer.core.waiting import Waiting
 from gossamer.model.config import Config
@@ -59,6 +60,7 @@ class Context:
         self.errand_wait_max_s = max(config.politeness.max_delay_s, config.politeness.crawl_delay_max_s)
         self.counters = Counters(store)
         self.logbook = Logbook(store)
+        self.refreshing = Refreshing(config, store, self.counters.totals, started)
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)
         self.waiting = Waiting(store)

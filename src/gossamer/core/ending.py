@@ -164,6 +164,7 @@ def settle_response(
     if outcome.status == NOT_MODIFIED and job.revisit:
         totals.not_modified += 1
         row.unchanged += 1
+        context.refreshing.observe(changes, row, host, changed=False)
         _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
         return [], False, "not-modified"
     if outcome.status not in CONTENT:
@@ -200,6 +201,7 @@ def _settle_content(
         row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
         if changed:
             row.changed_at = now
+    context.refreshing.observe(changes, row, host, changed=changed)
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False

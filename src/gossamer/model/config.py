@@ -102,10 +102,13 @@ class Frontier(msgspec.Struct, frozen=True, kw_only=True):
 class Refresh(msgspec.Struct, frozen=True, kw_only=True):
     """When a fetched page is visited again."""
 
-    policy: Literal["uniform", "poisson"] = "uniform"
-    interval_s: float = 30 * 86400.0
+    policy: Literal["uniform", "proportional", "poisson", "optimal"] = "optimal"
+    interval_s: float = 30 * 86400.0  # between visits of a page, on average: what all pages together may cost
+    budget_per_day: int | None = None  # visits a day; None: as many as `interval_s` for every page
     min_interval_s: float = 3600.0
     max_interval_s: float = 90 * 86400.0
+    vain_max: float = 0.45  # policy optimal: share of visits that may find nothing changed; 1: no matter
+    importance_exponent: float = 0.5  # of policy poisson: what importance counts
 
 
 class Archive(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,6 +41,32 @@ class State(IntEnum):
     GONE = 4  # 404 or 410, re-checked and confirmed
 
 
+class Pace(msgspec.Struct, array_like=True, kw_only=True):
+    """How often a page changes, as its visits tell, and its place in the plan of visits. No list that grows.
+
+    A visit sees only whether the page has changed since the one before. Times without a change add up to one number;
+    those with one are kept by powers of two of their length, which is enough for the likelihood at any intervals.
+    """
+
+    seen_at: float = 0.0  # start of the last visit that saw the content; unix seconds
+    unchanged_s: float = 0.0  # summed length of the intervals without a change
+    changed: tuple[tuple[int, float, float], ...] = ()  # (log2 of the interval in hours, visits, their seconds)
+    log_rate: float = 0.0  # logarithm of changes a second, as estimated
+    variance: float = 0.0  # of that logarithm; 0: no visit has told anything yet
+    group: int = -1  # class of rate and importance it is counted in; -1: not in the calendar
+    claim: float = 0.0  # visits a second it would have, counted in its host's
+
+
+class HostPace(msgspec.Struct, array_like=True, kw_only=True):
+    """What the pages of a host have in common, and what they claim."""
+
+    pages: int = 0  # whose rate is estimated
+    log_sum: float = 0.0  # of their log_rate
+    square_sum: float = 0.0  # of log_rate squared plus variance
+    planned: int = 0  # pages in the calendar
+    claim: float = 0.0  # visits a second they would have
+
+
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """One known URL."""
 
@@ -91,6 +117,7 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     self_redirects: int = 0  # times it redirected to itself
     charset: str = ""
     missing: int = 0  # visits in a row that were answered 404 or 410
+    pace: Pace | None = None  # of a page that was visited
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):
@@ -167,6 +194,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     tls_error: str = ""
     reached: bool = False  # some response has come from it
     tired_shapes: list[str] = []  # URL shapes that have stopped bringing new content; bounded
+    pace: HostPace | None = None
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

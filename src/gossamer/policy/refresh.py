@@ -1,37 +1,163 @@
-"""When a page is visited again."""
+"""When a page is visited again: four policies behind one interface, and the scale at which one keeps to a budget.
+
+Every policy has one free number, its scale; larger means longer intervals. `fit` finds the one at which the pages that
+there are, counted by classes of rate and importance, cost no more visits than the budget.
+
+uniform       scale
+proportional  scale / rate
+poisson       scale / (rate * importance^alpha)
+optimal       maximises the sum of importance * freshness: the last visit of every page brings the same, `scale` (the
+              Lagrange multiplier; Cho and Garcia-Molina 2003; Azar, Horvitz, Lubetzky, Peres, Shahaf, "Tractable
+              near-optimal policies for crawling", 2018). A page whose first visit would not bring that is given up on:
+              it gets the longest interval. When too many visits would find nothing changed, `thrift` weighs those:
+              maximising importance * freshness - thrift * scale * (visits in vain) has as closed a solution, since
+              d(f e^(-rate/f)) / df = 1 - gain. From 0 on it moves visits to where something will have changed.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Literal
 
-from gossamer.model.config import Refresh
+import msgspec
+
+from gossamer.model.limits import LEVELS
+from gossamer.policy.refresh_value import changes_between
+
+Name = Literal["uniform", "proportional", "poisson", "optimal"]
 
 DUPLICATE_FACTOR: Final = 4.0  # a copy is visited this much less often than its original
-PRIOR_CHANGES: Final = 0.5  # a page with no history counts as half a change ...
-PRIOR_S: Final = 30 * 86400.0  # ... in 30 days
+PER_OCTAVE: Final = 2  # classes of rate and of importance for each doubling
+RATE_ZERO: Final = 84  # class of one change a second; from 2^-42 a second (once in 140,000 years) to 2^-10
+CLASSES: Final = 64
+IMPORTANCE_ZERO: Final = 32  # class of importance 1
+PAGE_SHARE: Final = 0.01  # of the budget that one page may claim, or ...
+PAGE_TIMES: Final = 10.0  # ... this many times an equal share, whichever is more
+HOST_SHARE: Final = 0.1  # the same for a host
+HOST_TIMES: Final = 2.0
+THRIFT_MIN: Final = 0.05
+THRIFT_MAX: Final = 50.0
+THRIFT_STEP: Final = 1.25
+THRIFT_REST: Final = 0.02  # below the bound nothing is moved
+BISECTIONS: Final = 64  # to the last bit: among very fast pages the cost hangs on it
+LOG_SCALE_MAX: Final = 80.0
 
 
-def change_rate(changes: int, unchanged: int, observed_s: float) -> float:
-    """Changes a second, estimated from visits.
+class Group(msgspec.Struct, frozen=True):
+    """Pages that are alike."""
 
-    Cho and Garcia-Molina, "Estimating Frequency of Change" (2003): with n visits of which X saw a change at regular
-    intervals I, -ln((n - X + 0.5) / (n + 0.5)) / I is nearly unbiased. Without history the prior stands.
+    rate: float  # changes a second
+    importance: float
+    count: int
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy at its scale, with the limits it keeps."""
+
+    name: Name
+    scale: float
+    min_s: float
+    max_s: float
+    alpha: float = 0.5
+    thrift: float = 0.0  # policy optimal: what a visit in vain costs, in units of `scale`
+
+    def interval_s(self, rate: float, importance: float) -> float:
+        """Seconds between visits of a page that changes `rate` times a second (more than 0), within the limits."""
+        if self.name == "uniform":
+            wanted = self.scale
+        elif self.name == "proportional":
+            wanted = self.scale / rate
+        elif self.name == "poisson":
+            wanted = self.scale / (rate * math.pow(importance, self.alpha))
+        else:
+            price = min(1.0, self.scale * rate / importance)  # from 1 on, no interval pays
+            wanted = changes_between(price * (1 + self.thrift) / (1 + self.thrift * price)) / rate
+        return max(self.min_s, min(self.max_s, wanted))
+
+
+def group_of(rate: float, importance: float) -> int:
+    """The class that a page is counted in, a number below CLASSES * CLASSES."""
+    by_rate = RATE_ZERO + round(PER_OCTAVE * math.log2(rate))
+    by_importance = IMPORTANCE_ZERO + round(PER_OCTAVE * math.log2(importance))
+    return _class(by_rate) * CLASSES + _class(by_importance)
+
+
+def _class(number: int) -> int:
+    return max(0, min(CLASSES - 1, number))
+
+
+def group(number: int, count: int) -> Group:
+    """A class by its number: the middle of it stands for its pages."""
+    by_rate, by_importance = divmod(number, CLASSES)
+    return Group(2.0 ** ((by_rate - RATE_ZERO) / PER_OCTAVE), 2.0 ** ((by_importance - IMPORTANCE_ZERO) / PER_OCTAVE),
+                 count)  # fmt: skip
+
+
+def importance_of(level: int) -> float:
+    """Importance of a page by the level of its queue, as long as nothing better is known: halved every two levels."""
+    return math.pow(2.0, -max(0, min(LEVELS - 1, level)) / 2)
+
+
+def spent(policy: Policy, groups: Iterable[Group]) -> float:
+    """Visits a second that the pages cost."""
+    return sum(one.count / policy.interval_s(one.rate, one.importance) for one in groups)
+
+
+def in_vain(policy: Policy, groups: Iterable[Group]) -> float:
+    """The share of visits that will find nothing changed."""
+    visits = vain = 0.0
+    for one in groups:
+        interval_s = policy.interval_s(one.rate, one.importance)
+        visits += one.count / interval_s
+        vain += one.count / interval_s * math.exp(-one.rate * interval_s)
+    return vain / visits if visits else 0.0
+
+
+def thriftier(thrift: float, vain: float, vain_max: float) -> float:
+    """The next value of `thrift`, a step towards where visits in vain are no more than `vain_max`."""
+    if vain > vain_max:
+        return min(THRIFT_MAX, max(THRIFT_MIN, thrift * THRIFT_STEP))
+    if vain > vain_max - THRIFT_REST or thrift <= THRIFT_MIN:
+        return thrift if vain > vain_max - THRIFT_REST else 0.0
+    return thrift / THRIFT_STEP
+
+
+def fit(policy: Policy, groups: list[Group], budget: float) -> Policy:
+    """The policy at the smallest scale whose cost is at most `budget` visits a second.
+
+    When not even the longest intervals are cheap enough, they are what is left; what is too much then slips.
     """
-    visits = changes + unchanged
-    if visits == 0 or observed_s < 1.0:
-        return PRIOR_CHANGES / PRIOR_S
-    interval_s = observed_s / visits
-    return -math.log((visits - changes + 0.5) / (visits + 0.5)) / interval_s
+    pages = sum(one.count for one in groups)
+    if not pages or budget <= 0:
+        return msgspec.structs.replace(policy, scale=math.exp(LOG_SCALE_MAX))
+    capped = max(policy.min_s, 1.0 / page_cap(budget, pages))
+    fitted = msgspec.structs.replace(policy, min_s=min(capped, policy.max_s))
+    low, high = -LOG_SCALE_MAX, LOG_SCALE_MAX
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        trial = msgspec.structs.replace(fitted, scale=math.exp(middle))
+        if spent(trial, groups) > budget:
+            low = middle
+        else:
+            high = middle
+    return msgspec.structs.replace(fitted, scale=math.exp(high))
 
 
-def interval_s(refresh: Refresh, *, changes: int, unchanged: int, observed_s: float, duplicate: bool) -> float:
-    """Seconds until the next visit of a page with this history, within the configured limits."""
-    if refresh.policy == "uniform":
-        wanted = refresh.interval_s
-    else:
-        rate = change_rate(changes, unchanged, observed_s)
-        wanted = 1.0 / rate if rate > 0 else refresh.max_interval_s
-    if duplicate:
-        wanted *= DUPLICATE_FACTOR
-    return max(refresh.min_interval_s, min(refresh.max_interval_s, wanted))
+def page_cap(budget: float, pages: int) -> float:
+    """Visits a second that one page may claim."""
+    return max(PAGE_SHARE * budget, PAGE_TIMES * budget / pages)
+
+
+def host_cap(budget: float, pages: int, of_host: int, gap_s: float, share: float) -> float:
+    """Visits a second that a host may claim: of the budget, and of what its gap leaves for refreshes.
+
+    Args:
+        budget: visits a second, of all hosts; not used when there are no pages.
+        pages: in the calendar, of all hosts.
+        of_host: in the calendar, of this one.
+        gap_s: from the start of one request to the start of the next.
+        share: of a host's turns that refreshes may have.
+    """
+    of_budget = max(HOST_SHARE, HOST_TIMES * of_host / max(1, pages)) * budget
+    return min(of_budget, max(share, 0.01) / max(gap_s, 0.01))

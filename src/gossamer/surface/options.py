@@ -137,10 +137,23 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         _same("discovery_share", Number(0, 1), "share of new pages against refreshes, when both wait"),
     ),
     "refresh": (
-        _same("policy", Choice(("uniform", "poisson")), "how the time of the next visit is chosen"),
-        _seconds("interval", 60.0, 10 * _YEAR_S, "of policy uniform, and of pages without a history"),
+        _same(
+            "policy",
+            Choice(("uniform", "proportional", "poisson", "optimal")),
+            "how visits are spread over pages: docs/refresh.md",
+        ),
+        _seconds(
+            "interval", 60.0, 10 * _YEAR_S, "between two visits of a page on average; the pages share these visits"
+        ),
+        _same(
+            "budget_per_day", Whole(1, _MANY, none=True), "visits a day of all pages; none: what interval makes of it"
+        ),
         _seconds("min_interval", 60.0, 10 * _YEAR_S, "soonest next visit"),
         _seconds("max_interval", 60.0, 10 * _YEAR_S, "latest next visit"),
+        _same(
+            "vain_max", Number(0.05, 1), "policy optimal: share of visits that may find nothing changed; 1: no bound"
+        ),
+        _same("importance_exponent", Number(0, 10), "policy poisson: how much importance counts"),
     ),
     "archive": (
         Option("segment_size", "segment_bytes", Size(1 * MIB, 1024 * GIB), "size at which a WARC file is closed"),
