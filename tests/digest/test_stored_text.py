@@ -12,10 +12,11 @@ from gossamer.adapters.digest import stored as module
 from gossamer.adapters.digest.hooks import Hooks
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.parse import parse
-from gossamer.adapters.digest.stored import Asked, StoredText, read_stored
+from gossamer.adapters.digest.stored import Asked, read_stored
 from gossamer.adapters.digest.textreader import TextReader
 from gossamer.model.config import Scope
 from gossamer.model.limits import MIB, TEXT_MAX_CHARS
+from gossamer.model.view import StoredText
 from gossamer.policy.scope import compile_scope
 
 RULES = LinkRules(scope=compile_scope(Scope(), []))

@@ -30,8 +30,9 @@ class ArchivedRun(Run):
 
     writer: SegmentWriter
 
-    def _digest(self, job: Job, answer: Answer) -> Digest:
-        digest = super()._digest(job, answer)
+    def _make_digest(self, job: Job) -> Digest:
+        answer = self.net.answers[job.id]
+        digest = super()._make_digest(job)
         noarchive = answer.title == NOARCHIVE
         fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
         job = msgspec.structs.replace(job, head_bytes=f"HTTP/1.1 {answer.status} X\r\n{fields}\r\n".encode())
@@ -65,7 +66,7 @@ class Made:
         )  # fmt: skip
         self.runs += 1
         if due:
-            run.partition.enqueue_due(self.clock.now())
+            run.enqueue_due()
         run.go(duration_s)
         totals = run.partition.context.counters.totals
         if finish:
@@ -97,8 +98,7 @@ class Made:
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
-        self.clock.call_at(self.clock.now() + seconds, lambda: None)
-        self.clock.step()
+        self.clock.jump(self.clock.now() + seconds)
 
     def reader(self, at: float | None = None) -> Reader:
         """Opened at the virtual time, or at another."""

@@ -8,7 +8,17 @@ from pathlib import Path
 from gossamer.model.config import Config
 from gossamer.model.errors import ArchiveError, GossamerError
 from gossamer.model.page import Pointer
-from gossamer.model.view import Explanation, HostView, Problem, ReportData, Snapshot, VerifyProgress, Visit
+from gossamer.model.view import (
+    Explanation,
+    History,
+    HostView,
+    Problem,
+    ReportData,
+    Snapshot,
+    StoredText,
+    VerifyProgress,
+    Visit,
+)
 from gossamer.ports.archive import Capture
 from gossamer.surface import settings
 from gossamer.surface.engine import Engine, LiveView
@@ -64,6 +74,13 @@ class FakeReader:
         except KeyError as error:
             raise ArchiveError(f"{pointer.segment}: no record at {pointer.offset}") from error
 
+    def history(self, url: str, last: int = 0) -> History | None:
+        self._engine.asked.append(url)
+        return self._engine.history
+
+    def text(self, pointer: Pointer) -> StoredText:
+        return self._engine.texts[pointer.offset]
+
     def verify(self) -> Iterator[Problem | VerifyProgress]:
         yield VerifyProgress(rows=1)
         yield from self._engine.problems
@@ -84,6 +101,8 @@ class FakeEngine:
         self.asked: list[str] = []
         self.visits: tuple[Visit, ...] = ()
         self.captures: dict[int, Capture] = {}
+        self.history: History | None = None
+        self.texts: dict[int, StoredText] = {}
         self.problems: tuple[Problem, ...] = ()
         self.hostile = False
         self.closed = 0

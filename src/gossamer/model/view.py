@@ -174,6 +174,42 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     length: int = 0
     revisit: bool = False
+    record: str = ""  # "response" | "revisit" | "metadata"; empty when the record cannot be read
+    refers_to: str = ""  # of a revisit: the URL whose capture has the payload
+    url: str = ""  # as requested, where another spelling or another address than was asked for
+
+
+class StoredText(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stored response says."""
+
+    media_type: str = ""
+    is_text: bool = False  # there is text in it to compare
+    title: str = ""
+    lines: tuple[str, ...] = ()  # of the main text, or of the whole where it is not HTML
+    cut: bool = False  # there is more than is compared (limits.TEXT_MAX_CHARS), or may be decoded
+    content_hash: int = 0
+    simhash: int | None = None
+    error: str = ""  # why it could not be read, or not to its end
+
+
+class Version(Visit, frozen=True, kw_only=True):
+    """One stored capture, and what it brought."""
+
+    verdict: str  # surface.versions.Verdict
+    duplicate_of: str = ""  # the URL that had this content before, when another
+    error: str = ""  # why its text could not be compared
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one URL, visit by visit."""
+
+    url: str  # as requested
+    key: str
+    state: str = ""  # "queued" | "fetched" | "refused" | "failed" | "gone"
+    redirect_to: str = ""  # URL key
+    visits: int = 0  # with a response, ever
+    unlisted: int = 0  # of them, those that nothing names any more: a 304 is in no index
+    versions: tuple[Version, ...] = ()  # newest first
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -75,8 +75,10 @@ class Captures:
             capture = self._archive.read(pointer)
         except ArchiveError:
             return visit
+        parsed = parse_url(capture.url)
+        url = "" if capture.url == row.url or (isinstance(parsed, Url) and parsed.wire == row.url) else capture.url
         if capture.record_type == "metadata":  # noarchive: that it was visited is all that is kept
-            return msgspec.structs.replace(visit, time=capture.date)
+            return msgspec.structs.replace(visit, time=capture.date, record="metadata", url=url)
         media_type = cdxj.media_type(parse.field(capture.headers, "content-type"))
         return msgspec.structs.replace(
             visit,
@@ -86,6 +88,9 @@ class Captures:
             bytes=len(capture.payload),
             digest=capture.payload_digest or (row.payload_digest if pointer == row.pointer else ""),
             revisit=capture.record_type == "revisit",
+            record=capture.record_type,
+            refers_to=parse.field(capture.warc_headers, "warc-refers-to-target-uri"),
+            url=url,
         )
 
     def read(self, pointer: Pointer) -> Capture:

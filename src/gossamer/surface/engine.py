@@ -8,7 +8,17 @@ from typing import Protocol
 
 from gossamer.model.config import Config
 from gossamer.model.page import Pointer
-from gossamer.model.view import Explanation, HostView, Problem, ReportData, Snapshot, VerifyProgress, Visit
+from gossamer.model.view import (
+    Explanation,
+    History,
+    HostView,
+    Problem,
+    ReportData,
+    Snapshot,
+    StoredText,
+    VerifyProgress,
+    Visit,
+)
 from gossamer.ports.archive import Capture
 
 
@@ -53,6 +63,14 @@ class CrawlReader(Protocol):
 
     def read(self, pointer: Pointer) -> Capture:
         """One stored copy. Raises ArchiveError."""
+        ...
+
+    def history(self, url: str, last: int = 0) -> History | None:
+        """What each visit of a URL brought, or of the newest `last` ones; None when it is not known."""
+        ...
+
+    def text(self, pointer: Pointer) -> StoredText:
+        """The main text of one stored copy, in lines. Raises ArchiveError."""
         ...
 
     def verify(self) -> Iterator[Problem | VerifyProgress]:

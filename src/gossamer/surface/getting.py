@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -21,10 +21,13 @@ from gossamer.surface.explainview import moment, render_visits
 from gossamer.surface.jsontext import json_text
 from gossamer.surface.seeds import complete
 from gossamer.surface.terminal import escape, shorten
+from gossamer.surface.times import choose, parse_time
 from gossamer.surface.units import show_size
 
 DECODED_MAX_BYTES: Final = 1 * GIB
-_TIME_ALLOWED: Final = '"2026-01-31", "2026-01-31T12:00:00Z" or "20260131120000"'
+OK: Final = 200
+REDIRECT: Final = 300
+NOT_MODIFIED: Final = 304
 _NOTHING: Final = 1  # exit code: there is no copy
 
 
@@ -32,7 +35,10 @@ def get(
     ctx: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="A URL that was fetched.")],
     directory: Annotated[Path, typer.Option("--dir", help="The crawl's directory.")] = Path("crawl"),
-    at: Annotated[str, typer.Option("--at", metavar="TIME", help="The copy that was current then (UTC).")] = "",
+    at: Annotated[
+        str,
+        typer.Option("--at", metavar="TIME", help='The copy that was current then: "2026-01-31", "3 days ago"; UTC.'),
+    ] = "",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to a file.")] = None,
     *,
     headers: Annotated[bool, typer.Option("--headers", help="The response head before the body.")] = False,
@@ -43,7 +49,7 @@ def get(
     """Print the stored copy of a URL: the newest, or that of --at."""
     from gossamer.surface.reading import opened
 
-    time = parse_time(at) if at else None
+    moment_s = parse_time(at, time.time()) if at else None
     address = complete(url)
     with opened(ctx, directory) as reader:
         visits = reader.captures(address)
@@ -53,7 +59,8 @@ def get(
         if not visits:
             sys.stderr.write(f"gossamer: {shorten(address, 200)}: no stored copy; gossamer explain tells why\n")
             raise typer.Exit(_NOTHING)
-        visit = choose(visits, time)
+        visit = choose(visits, moment_s)
+        _tell_disappearance(visit, visits)
         capture = reader.read(Pointer(visit.segment, visit.offset, visit.length))
     body = capture.payload if raw else decoded(capture)
     data = (capture.head_bytes if headers else b"") + body
@@ -70,27 +77,15 @@ def get(
         sys.stdout.buffer.flush()
 
 
-def parse_time(text: str) -> float:
-    """Unix seconds of a time in UTC: ISO 8601 or 14 digits; a date means its last second. Raises UsageError."""
-    try:
-        if text.isascii() and text.isdigit() and len(text) == 14:
-            return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
-        parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f'--at "{shorten(text, 60)}" is not a time; it must be like {_TIME_ALLOWED}') from error
-    if parsed.tzinfo is None:
-        parsed = parsed.replace(tzinfo=UTC)
-    return parsed.timestamp() + (86_399 if len(text) in {8, 10} and ":" not in text else 0)
-
-
-def choose(visits: Sequence[Visit], time: float | None) -> Visit:
-    """The newest copy, or the newest that is not after `time`. Raises UsageError when all are."""
-    if time is None:
-        return visits[0]
-    for visit in visits:
-        if int(visit.time) <= time:
-            return visit
-    raise UsageError(f"no copy was stored by {moment(time)}; the first is of {moment(visits[-1].time)}")
+def _tell_disappearance(visit: Visit, visits: Sequence[Visit]) -> None:
+    """Say that what is printed is no page but the answer that there is none, or that it is elsewhere."""
+    if visit.record in {"", "metadata"} or visit.status == NOT_MODIFIED or OK <= visit.status < REDIRECT:
+        return
+    pages = [other for other in visits if OK <= other.status < REDIRECT and other.time < visit.time]
+    last = (
+        f'the last page is of {moment(pages[0].time)} (--at "{moment(pages[0].time)}")' if pages else "no page before"
+    )
+    sys.stderr.write(f"gossamer: the answer of {moment(visit.time)} was {visit.status}; {last}\n")
 
 
 def decoded(capture: Capture) -> bytes:

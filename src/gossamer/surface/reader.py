@@ -18,7 +18,17 @@ from gossamer.core.counters import load_totals
 from gossamer.model.config import Config
 from gossamer.model.page import Pointer
 from gossamer.model.url import Url, parse
-from gossamer.model.view import Explanation, HostView, Problem, ReportData, Snapshot, VerifyProgress, Visit
+from gossamer.model.view import (
+    Explanation,
+    History,
+    HostView,
+    Problem,
+    ReportData,
+    Snapshot,
+    StoredText,
+    VerifyProgress,
+    Visit,
+)
 from gossamer.policy.scope import compile_scope
 from gossamer.ports.archive import Capture
 from gossamer.surface import settings
@@ -28,8 +38,10 @@ from gossamer.surface.explaining import explain
 from gossamer.surface.hostview import host_view
 from gossamer.surface.offline import running_snapshot, stored_snapshot
 from gossamer.surface.reportdata import report_data
-from gossamer.surface.storescan import host_rows
+from gossamer.surface.storedtexts import StoredTexts
+from gossamer.surface.storescan import host_rows, url_row
 from gossamer.surface.verifying import verify
+from gossamer.surface.versions import history
 
 
 class Reader:
@@ -55,6 +67,7 @@ class Reader:
             self._store.close()
             raise
         self._captures = Captures(self._store, directory / "archive")
+        self._texts = StoredTexts(self._captures, self._config, self._scope)
 
     @property
     def config(self) -> Config:
@@ -106,12 +119,26 @@ class Reader:
         """One stored copy, a revisit with the payload of its original. Raises ArchiveError."""
         return self._captures.read(pointer)
 
+    def history(self, url: str, last: int = 0) -> History | None:
+        """What each visit of a URL brought, or of the newest `last` ones; None when it is not known."""
+        parsed = parse(url)
+        row = url_row(self._store, parsed.key) if isinstance(parsed, Url) else None
+        if row is None or not isinstance(parsed, Url):
+            return None
+        visits = self._captures.of_row(parsed.key, row)
+        return history(parsed.key, row, visits, self._texts.fingerprint, self._texts.size, last)
+
+    def text(self, pointer: Pointer) -> StoredText:
+        """The main text of a stored copy, read in a process of its own. Raises ArchiveError."""
+        return self._texts.text(pointer)
+
     def verify(self) -> Iterator[Problem | VerifyProgress]:
         """Check rows against records, records against rows, queues against rows; last comes a VerifyProgress."""
         return verify(self._store, self._totals, self._directory / "archive", self._segments)
 
     def close(self) -> None:
-        """Release the store."""
+        """Release the store, end the process that reads texts."""
+        self._texts.close()
         self._store.close()
 
 

@@ -1,4 +1,7 @@
-"""Commands that look at a crawl: status, report, explain, verify, log. `get` is in `surface.getting`."""
+"""Commands that look at a crawl: status, report, explain, verify, log.
+
+`get` is in `surface.getting`, `history` and `diff` are in `surface.comparing`.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from gossamer.model.event import FetchEvent
 from gossamer.model.url import name_of
 from gossamer.model.view import Problem, VerifyProgress
 from gossamer.surface import settings
+from gossamer.surface.comparing import diff, history
 from gossamer.surface.engine import CrawlReader
 from gossamer.surface.explainview import problem_line, render_explanation, verify_line
 from gossamer.surface.getting import get
@@ -56,7 +60,7 @@ class LogFormat(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the program."""
-    for command in (status, report, explain, get, verify, log):
+    for command in (status, report, explain, get, history, diff, verify, log):
         app.command()(command)
 
 

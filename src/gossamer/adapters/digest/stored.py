@@ -19,6 +19,7 @@ from gossamer.adapters.digest.parse import document, parse
 from gossamer.adapters.digest.text import main_part
 from gossamer.model.limits import TEXT_MAX_CHARS
 from gossamer.model.page import Digest, Job, Kind
+from gossamer.model.view import StoredText
 
 OK: Final = 200
 _TEXTS: Final = frozenset(
@@ -35,19 +36,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...]
     payload: bytes  # de-chunked, content-encoding intact
     lines: bool = True  # its text is wanted, not only its fingerprint
-
-
-class StoredText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a stored response says."""
-
-    media_type: str = ""
-    is_text: bool = False  # there is text in it to compare
-    title: str = ""
-    lines: tuple[str, ...] = ()  # of the main text, or of the whole where it is not HTML
-    cut: bool = False  # there is more than TEXT_MAX_CHARS, or than may be decoded
-    content_hash: int = 0
-    simhash: int | None = None
-    error: str = ""  # why it could not be read, or not to its end
 
 
 def read_stored(asked: Asked, rules: LinkRules) -> StoredText:

@@ -20,9 +20,10 @@ import msgspec
 
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.process import environment
-from gossamer.adapters.digest.stored import Asked, StoredText, read_stored
+from gossamer.adapters.digest.stored import Asked, read_stored
 from gossamer.adapters.digest.worker import limit_process
 from gossamer.model.limits import GIB
+from gossamer.model.view import StoredText
 
 HEADER_BYTES: Final = 4
 FRAME_MAX_BYTES: Final = 1 * GIB  # a record may be half of that
