@@ -11,6 +11,8 @@ from gossamer.sim.run import Run
 from gossamer.sim.watch import Watch
 from gossamer.sim.witness import Witness
 
+BOOKS_HOSTS_MAX = 1_000  # in larger webs requests, rules, records and memory are looked at, and the state by the test
+
 
 @pytest.fixture(autouse=True)
 def watches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
@@ -22,7 +24,8 @@ def watches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
     def begun(self: Run, *args: Any, **settings: Any) -> None:
         begin(self, *args, **settings)
         store, witness = witnesses.get(id(self.store), (self.store, None))
-        watch = Watch(self.partition, store, self.clock.now, witness=witness)
+        books = len(getattr(self.web, "hosts", ())) <= BOOKS_HOSTS_MAX
+        watch = Watch(self.partition, store, self.clock.now, witness=witness, books=books)
         witnesses[id(store)] = store, watch.witness
         made.append(watch)
 

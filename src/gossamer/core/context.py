@@ -10,6 +10,7 @@ from gossamer.core.chance import Chance
 from gossamer.core.changes import Changes
 from gossamer.core.counters import Counters
 from gossamer.core.frontier import Frontier
+from gossamer.core.keys import probe_key
 from gossamer.core.ledger import Ledger
 from gossamer.core.logbook import Logbook
 from gossamer.core.refreshing import Refreshing
@@ -124,8 +125,8 @@ class Context:
 
         Once: a host without an address gives its slot back while it waits, and would be put off each time it returns.
         """
-        if row.not_found_state == ASKED:
-            row.not_found_state = ""  # the request was in memory only, and went with it
+        if row.not_found_state == ASKED and self.store.get(Cf.META, probe_key(row.host)) is None:
+            row.not_found_state = ""  # asked by an earlier version, in memory only
         if self.resumed and row.last_fetch <= self.started and row.next_allowed <= self.started + row.delay_s:
             politeness = self.config.politeness
             row.next_allowed = resumed_next_allowed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.core import probing, softfour
 from gossamer.core.active import ActiveHost, Phase
 from gossamer.core.buckets import Buckets
 from gossamer.core.calendar import plan
@@ -63,16 +64,36 @@ class Dispatch:
         if at > now or row.next_allowed > now or (row.parked and row.parked_until > now):
             self._c.frontier.end_turn(host, at, now)
             return None
-        if host.errands:
-            return self._errand_turn(host, host.errands.popleft(), address, now)
         changes = Changes(self._c.store)
-        turn = self._queue_turn(host, address, changes, now)
+        errand = self._next_errand(host, changes, now) if host.errands else None
+        if errand is not None:
+            turn: Turn | None = self._errand_turn(host, errand, address, now)
+        else:
+            turn = self._queue_turn(host, address, changes, now)
         if changes.ops():
             self._c.ledger.put(changes, host.row)
             self._c.apply(changes)
         if turn is None:
             self._c.frontier.end_turn(host, now, now)
         return turn
+
+    def _next_errand(self, host: ActiveHost, changes: Changes, now: float) -> Errand | None:
+        """The next request of a host outside its queue. A probe is held against the rules of this moment."""
+        while host.errands:
+            errand = host.errands.popleft()
+            if errand.kind is not Kind.PROBE:
+                return errand
+            standing = self._c.desk.standing(host, errand.scheme, now)
+            if standing is Standing.MISSING:
+                host.errands.appendleft(errand)
+                return self._c.desk.errand(host.row, errand.scheme)
+            if standing is not Standing.KNOWN:
+                probing.end(changes, host.row, "")
+            elif self._c.desk.refusal(host, errand.scheme, wire_parts(errand.url)[3]) is not None:
+                probing.end(changes, host.row, softfour.HONEST)
+            else:
+                return errand
+        return None
 
     def _queue_turn(self, host: ActiveHost, address: str, changes: Changes, now: float) -> Turn | None:
         for _ in range(REFUSALS_PER_TURN_MAX):

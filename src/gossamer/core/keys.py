@@ -54,3 +54,11 @@ def robots_key(host: str, scheme: str) -> bytes:
 def shape_key(host: str, shape: str) -> bytes:
     """Key of the growth statistics of one URL shape of a host."""
     return f"{host}\x00shape\x00{shape}".encode()
+
+
+PROBE_PREFIX: Final = b"probe\x00"
+
+
+def probe_key(host: str) -> bytes:
+    """Key of the page for which a host is to be asked for its not-found page."""
+    return PROBE_PREFIX + host.encode()

@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core import calendar, ending, harvest, softfour
+from gossamer.core import calendar, ending, harvest, probing, softfour
 from gossamer.core.account import account, unresolved
 from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
 from gossamer.core.buckets import Buckets
 from gossamer.core.changes import Changes
-from gossamer.core.context import ASKED, FORBIDDEN_PARK_S, Context
+from gossamer.core.context import FORBIDDEN_PARK_S, Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import Dispatch, drop_place, park
 from gossamer.core.keys import segment_key
@@ -81,6 +81,7 @@ class Partition:
         changes = Changes(context.store)
         context.counters.put_schema(changes)
         context.apply(changes)
+        probing.resume(context, context.started)
 
     # -- work out --------------------------------------------------------------------------------------------------
 
@@ -242,6 +243,7 @@ class Partition:
             self.context.counters.totals.urls += 1
         self._leave_queue(changes, host, turn)
         if turn.kind is Kind.PROBE:
+            probing.end(changes, host.row, "")
             softfour.learn(host.row, outcome.status, digest)
             if turn.errand is not None:
                 ending.judge_again(self.context, changes, turn.errand.about, host.row)
@@ -261,9 +263,11 @@ class Partition:
         event = log_line(turn, outcome, host.row, row, now, verdict=verdict, retry=again, gap_s=pending.gap_s)
         event = with_digest(event, pending.job, digest, admitted.new, admitted.refused)
         self.context.logbook.put(changes, event)
+        probe = probing.wish(self.context, changes, host, turn.key, row) if turn.kind is Kind.PAGE else None
         self.context.ledger.put(changes, host.row)
         self.context.apply(changes)
-        self._maybe_probe(host, turn, row)
+        if probe is not None:
+            host.errands.append(probe)
         self._page_turns -= turn.kind is Kind.PAGE
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
@@ -299,8 +303,7 @@ class Partition:
         """A host will not be asked for long: its errands do not hold slots so long."""
         self._rules.fail_foreign(changes, host, why, now)
         host.errands.clear()
-        if host.row.not_found_state == ASKED:
-            host.row.not_found_state = ""
+        probing.end(changes, host.row, "")
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -312,8 +315,8 @@ class Partition:
             host.queue.give_back(turn.place)
         elif turn.kind is Kind.ROBOTS:
             self._rules.ended(changes, host, turn, outcome, b"", now)
-        elif turn.kind is Kind.PROBE:
-            host.row.not_found_state = ""
+        elif turn.errand is not None:
+            host.errands.appendleft(turn.errand)
         self._page_turns -= turn.kind is Kind.PAGE
         host.row.next_allowed = max(host.row.next_allowed, now + host.row.delay_s)
         self.context.ledger.put(changes, host.row)
@@ -331,7 +334,7 @@ class Partition:
             again = ending.settle_failure(self.context, changes, host.row, turn, outcome, row, now)
             changes.put_url(turn.key, row)
         elif turn.kind is Kind.PROBE:
-            host.row.not_found_state = softfour.HONEST
+            probing.end(changes, host.row, softfour.HONEST)
         event = log_line(turn, outcome, host.row, row, now, verdict="error", retry=again, gap_s=gap_s)
         self.context.logbook.put(changes, event)
         return event
@@ -367,15 +370,3 @@ class Partition:
             pending.job = ending.make_job(changes, pending.turn, pending.outcome, digest)
             jobs += self._hand_over(pending)
         return jobs
-
-    def _maybe_probe(self, host: ActiveHost, turn: Turn, row: UrlRow) -> None:
-        if turn.kind is not Kind.PAGE or row.status != ending.OK or not softfour.suspicious(host.row, row):
-            return
-        if not host.row.addresses:
-            return
-        host.row.not_found_state = ASKED
-        errand = softfour.probe(self.context, host, turn.key, row.url)
-        if errand is None:
-            host.row.not_found_state = softfour.HONEST
-        else:
-            host.errands.append(errand)

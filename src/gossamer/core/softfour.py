@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.core.active import ActiveHost
 from gossamer.core.context import Context
 from gossamer.core.turn import Errand
 from gossamer.model.page import Digest, Kind
@@ -28,21 +27,17 @@ def suspicious(host: HostRow, row: UrlRow) -> bool:
     )
 
 
-def probe(context: Context, host: ActiveHost, about: str, url: str) -> Errand | None:
-    """A request for a path that cannot exist beside `url`; None when robots.txt forbids it.
+def probe(context: Context, host: str, about: str, url: str) -> Errand | None:
+    """A request for a path that cannot exist beside `url`; None when there is none. Rules are asked when it is made.
 
     `about`: key of the page that gave the suspicion; it is judged again once the answer is known.
     """
     scheme, name, port, target = wire_parts(url)
     folder = target.partition("?")[0].rpartition("/")[0]
-    path = f"{folder}/gossamer-{int(context.chance.random() * 10**15):015d}"
-    state = host.row.robots.get(scheme)
-    if state is None or context.desk.refusal(host, scheme, path) is not None:
-        return None
-    made = parse(f"{scheme}://{name}:{port}{path}")
+    made = parse(f"{scheme}://{name}:{port}{folder}/gossamer-{int(context.chance.random() * 10**15):015d}")
     if not isinstance(made, Url):
         return None
-    return Errand(kind=Kind.PROBE, url=made.wire, key=made.key, for_host=host.name, scheme=scheme, about=about)
+    return Errand(kind=Kind.PROBE, url=made.wire, key=made.key, for_host=host, scheme=scheme, about=about)
 
 
 def learn(host: HostRow, status: int, digest: Digest) -> None:

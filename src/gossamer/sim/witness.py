@@ -115,7 +115,7 @@ class Witness:
 
     def _ended(self, event: Ended) -> list[str]:
         turn, outcome = event.turn, event.outcome
-        ours = outcome.failure is Failure.OURS
+        ours = outcome.failure in (Failure.OURS, Failure.STALE)
         if turn.kind is Kind.ROBOTS and turn.errand is not None and not ours:
             content_type = (outcome.header("content-type") or "").partition(";")[0].strip().lower()
             self.oracle.answered(

@@ -1,0 +1,104 @@
+"""Killed after every single effect of a run: the second process comes to the same end, and nobody is asked too soon.
+
+Each kill is one point: a commit written, a request sent, an answer there, a digest back, a look-up answered, a sync.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from gossamer.sim.crash import Killed, Trace, go_on, kills, record, settled
+from gossamer.sim.make import config
+from gossamer.sim.run import Run
+from gossamer.sim.witness import Digested, Sent, Synced, Written
+from tests.simulation.killwebs import CASES, Case
+from tests.simulation.wild import wild_web
+
+REBOOT_S = 90.0
+
+
+@pytest.fixture(autouse=True)
+def watches() -> None:
+    """Nothing: these runs are watched by what records and resumes them."""
+
+
+def test_there_are_webs() -> None:
+    assert len(CASES) == 8
+
+
+def same_end(case: Case, trace: Trace, killed: Killed, delay_s: float) -> None:
+    go_on(killed, case.make, case.drive, delay_s)
+    wanted, found = settled(trace.store, timed=case.timed), settled(killed.store, timed=case.timed)
+    for part, value in wanted.items():
+        assert found[part] == value, f"{part} after a kill behind event {killed.after}, {killed.last}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_killed_after_every_effect(name: str) -> None:
+    case = CASES[name]
+    trace = record(case.make, case.drive)
+    kinds = Counter(type(event) for event in trace.events)
+    assert min(kinds[kind] for kind in (Written, Synced, Sent, Digested)) >= 10
+    count = 0
+    for count, killed in enumerate(kills(trace), 1):
+        same_end(case, trace, killed, (0.0, 0.4, 7.0)[count % 3])
+    assert count >= 100
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_machine_goes_down_after_every_effect(name: str) -> None:
+    """What was written and not synced is gone as well. Every other effect here, every one in the long mode."""
+    case = CASES[name]
+    trace = record(case.make, case.drive)
+    for count, killed in enumerate(kills(trace, power=True)):
+        if count % 2:
+            same_end(case, trace, killed, REBOOT_S)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("name", CASES)
+def test_killed_twice(name: str) -> None:
+    """After every ninth effect, and the process that goes on from there after each of its own."""
+    case = CASES[name]
+    trace = record(case.make, case.drive)
+    count = 0
+    for number, killed in enumerate(kills(trace)):
+        if number % 9:
+            continue
+        second = record_from(case, killed)
+        for again in second:
+            same_end(case, trace, again, 0.2)
+            count += 1
+    assert count >= 500
+
+
+def record_from(case: Case, killed: Killed) -> Iterator[Killed]:
+    """Kills of the process that goes on after a kill."""
+    trace = record(case.make, case.drive, killed, 0.1)
+    return kills(trace)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_a_wild_web_killed_after_every_effect(seed: int) -> None:
+    """Which pages are copies and which shapes grow tired depends on the order: only what is known is compared."""
+
+    def make(store: object, clock: object) -> Run:
+        settings = config(frontier={"slots": 3 + seed}, fetch={"retries": 2})
+        return Run(wild_web(seed), settings, ["http://w0.example/"], store=store, clock=clock, digest_s=0.4, seed=seed)  # type: ignore[arg-type]
+
+    def drive(run: Run) -> None:
+        assert run.go()
+
+    trace = record(make, drive)
+    known = set(settled(trace.store, timed=True)["rows"])  # type: ignore[call-overload]
+    count = 0
+    for count, killed in enumerate(kills(trace), 1):
+        go_on(killed, make, drive, (0.0, 0.4)[count % 2])
+        assert set(settled(killed.store, timed=True)["rows"]) == known, f"after event {killed.after}, {killed.last}"  # type: ignore[call-overload]
+    assert count > 500
