@@ -212,6 +212,7 @@ def test_texts_of_copies_are_compared(tmp_path: Path) -> None:
     assert texts[1] == texts[2]  # a 304 has the text of the copy it confirms
     compared = compare(SEED, (unmodified, texts[1]), (newest, texts[0]), words=False, context=3)
     assert (compared.removed, compared.added, compared.unchanged, compared.same_payload) == (1, 1, False, False)
+    assert compared.old.bytes == len("<h1>Title</h1><p>one<p>two")
     (hunk,) = compared.hunks
     assert ["".join(piece.sign + piece.text for piece in line) for line in hunk.lines] == [
         " Title", " one", "-two", "+three"

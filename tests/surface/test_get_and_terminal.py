@@ -85,14 +85,18 @@ def test_get_of_what_is_not_there(stored: FakeEngine, capsys: pytest.CaptureFixt
 
 PROGRAM = """
 import sys
-from gossamer.model.view import Snapshot, Visit
+from gossamer.model.view import Snapshot, StoredText, Visit
 from gossamer.surface import cli
 from tests.surface.fakes import FakeEngine, capture
 from tests.surface.samples import hostile_snapshot, snapshot
 engine = FakeEngine()
 engine.shown = (snapshot(), hostile_snapshot())
 engine.captures = {0: capture(b"a\\x1b]0;owned\\x07b\\tc\\r\\nnext\\x9b"), 1: capture(b"\\0\\1")}
-engine.visits = (Visit(time=1.0, status=200, segment="a", offset=int(sys.argv[1]), length=1),)
+engine.visits = tuple(
+    Visit(time=2.0 - at, status=200, segment="a", offset=at, length=1, record="response", digest=f"sha1:{at}")
+    for at in (int(sys.argv[1]), 5)
+)
+engine.texts = {0: StoredText(is_text=True, lines=("a\x1b]0;b",)), 5: StoredText(is_text=True, lines=("c\x9b31m",))}
 sys.argv[1:2] = []
 sys.exit(cli.run(sys.argv[1:], engine))
 """
@@ -151,6 +155,16 @@ def test_get_on_a_terminal_is_escaped_and_refuses_bytes(tmp_path: Path) -> None:
     code, out = on_terminal(tmp_path, "1", "get", "https://example.com/")
     assert code == 2
     assert "--output FILE" in out
+
+
+def test_diff_on_a_terminal_is_coloured_and_escaped(tmp_path: Path) -> None:
+    assert on_terminal(tmp_path, "0", "crawl", "https://example.com/", "--quiet")[0] == 0
+    code, out = on_terminal(tmp_path, "0", "diff", "https://example.com/", "--words")
+    assert code == 0
+    assert out.endswith("\x1b[36m@@ -1,1 +1,1 @@\x1b[0m\r\n~\x1b[31mc\\x9b31m\x1b[0m \x1b[32ma\\x1b]0;b\x1b[0m\r\n")
+    code, out = on_terminal(tmp_path, "0", "diff", "https://example.com/", env={"NO_COLOR": "1"})
+    assert code == 0
+    assert out.endswith("@@ -1,1 +1,1 @@\r\n-c\\x9b31m\r\n+a\\x1b]0;b\r\n")
 
 
 def test_an_html_report_on_a_terminal_goes_into_the_crawl(tmp_path: Path) -> None:

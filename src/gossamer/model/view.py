@@ -183,6 +183,7 @@ class StoredText(msgspec.Struct, frozen=True, kw_only=True):
     """What a stored response says."""
 
     media_type: str = ""
+    bytes: int = 0  # of the payload
     is_text: bool = False  # there is text in it to compare
     title: str = ""
     lines: tuple[str, ...] = ()  # of the main text, or of the whole where it is not HTML

@@ -95,7 +95,7 @@ def _side(visit: Visit, text: StoredText) -> Side:
         time=visit.time,
         status=visit.status,
         media_type=text.media_type or visit.media_type,
-        bytes=visit.bytes,
+        bytes=text.bytes or visit.bytes,  # a revisit has none of its own
         digest=visit.digest,
         title=text.title,
         lines=len(text.lines),

@@ -46,6 +46,7 @@ def read_stored(asked: Asked, rules: LinkRules) -> StoredText:
     digest = parse(job, rules, Hooks())
     told = StoredText(
         media_type=digest.media_type,
+        bytes=len(asked.payload),
         title=digest.title,
         content_hash=digest.content_hash,
         simhash=digest.simhash,
