@@ -18,7 +18,7 @@ from gossamer.sim.clock import VirtualClock
 from gossamer.sim.coverage import Coverage, cover
 from gossamer.sim.currency import Currency, Freshness
 from gossamer.sim.laws import DAY_S
-from gossamer.sim.onlooker import Onlooker, Wait
+from gossamer.sim.onlooker import Choices, Onlooker, Wait
 from gossamer.sim.run import Run
 from gossamer.sim.world import START, World
 from gossamer.sim.worldhost import CDN, as_number
@@ -69,8 +69,7 @@ class Month(msgspec.Struct, kw_only=True):
     lane_hosts_max: int
     level_waits: list[int]
     level_turns: list[int]
-    level_pairs: int  # neighbouring levels within a host ...
-    level_pairs_right: int  # ... of which the higher one was visited first, on average
+    choices: Choices  # between levels of a host that had work
     coverage: Coverage
     freshness: list[Freshness]
     trapped: dict[str, int]  # kind of trap -> requests
@@ -179,7 +178,6 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
 
 
 def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, currency: Currency) -> Month:
-    pairs, right = onlooker.in_order()
     return Month(
         plan=plan,
         world_pages=sum(host.size for host in world.all),
@@ -195,8 +193,7 @@ def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, cur
         lane_hosts_max=max((len(hosts) for hosts in onlooker.residents.values()), default=0),
         level_waits=onlooker.level_waits,
         level_turns=onlooker.level_turns,
-        level_pairs=pairs,
-        level_pairs_right=right,
+        choices=onlooker.choices,
         coverage=cover(world, run.store),
         freshness=currency.measured,
         trapped=dict(log.trapped),

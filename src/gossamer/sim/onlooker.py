@@ -5,11 +5,11 @@ and counts. `manners` and `oracle` are the judges of politeness and robots.txt; 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Final
 
 import msgspec
 
+from gossamer.core.active import ActiveHost
 from gossamer.core.keys import QUEUE_LEVELS
 from gossamer.core.partition import Committed, Partition
 from gossamer.core.turn import Turn
@@ -20,8 +20,6 @@ from gossamer.sim.manners import Manners
 from gossamer.sim.oracle import RobotsOracle
 
 FAULTS_KEPT: Final = 20
-HOST_TURNS_MIN: Final = 50
-LEVEL_VISITS_MIN: Final = 5
 UNLIKELY: Final = 1e-9  # a level that waits so long that this was its chance is starved
 
 
@@ -42,15 +40,35 @@ class Wait(msgspec.Struct):
             self.seconds, self.bound_s, self.host = seconds, bound_s, host
 
 
+class Choices(msgspec.Struct):
+    """Choices between levels: how often the highest was taken, and how often it should have been by its weight."""
+
+    count: int = 0
+    hits: int = 0
+    expected: float = 0.0
+    variance: float = 0.0
+
+    def note(self, chance: float, *, hit: bool) -> None:
+        """One choice."""
+        self.count += 1
+        self.hits += hit
+        self.expected += chance
+        self.variance += chance * (1 - chance)
+
+    @property
+    def sigmas(self) -> float:
+        """By how many standard deviations the hits miss what is expected."""
+        return abs(self.hits - self.expected) / math.sqrt(self.variance) if self.variance else 0.0
+
+
 class _Levels:
     """Of one host: at which of its page turns each level that has work was served last."""
 
-    __slots__ = ("last", "places", "turns")
+    __slots__ = ("last", "turns")
 
     def __init__(self) -> None:
         self.turns = 0
         self.last = [0] * QUEUE_LEVELS
-        self.places: dict[int, tuple[int, int]] = {}  # level -> first visits, the sum of their numbers among all turns
 
 
 class Onlooker:
@@ -71,6 +89,7 @@ class Onlooker:
         self.first = Wait()  # hosts that could be asked, from their discovery until their first request
         self.level_waits = [0] * QUEUE_LEVELS  # turns of their host that a level with work was passed over, at most
         self.level_turns = [0] * QUEUE_LEVELS
+        self.choices = Choices()
         self._partition = partition
         self._levels: dict[str, _Levels] = {}
         self._free_from: dict[str, float] = {}
@@ -143,12 +162,11 @@ class Onlooker:
             if not math.isnan(begun):
                 self.first.note(max(0.0, begun - turn.row.discovered), self.bound_s(turn.lane), turn.host)
         levels.turns += 1
-        if not turn.row.visits and not turn.row.attempts:
-            count, total = levels.places.get(turn.row.level, (0, 0))
-            levels.places[turn.row.level] = (count + 1, total + levels.turns)
         served = turn.place.level
         self.level_turns[served] += 1
-        pending = self._partition.context.frontier.active[turn.host].row.pending_by_level
+        host = self._partition.context.frontier.active[turn.host]
+        self._chosen(host, served)
+        pending = host.row.pending_by_level
         last, waits = levels.last, self.level_waits
         for level, count in enumerate(pending):
             if level == served or not count:
@@ -170,18 +188,18 @@ class Onlooker:
         turns = min(hosts, LANE_RESIDENTS_MAX) * (1 + seats * HOST_QUANTUM) + rounds * HOST_QUANTUM
         return turn_s * max(1, turns)
 
-    def in_order(self) -> tuple[int, int]:
-        """Pairs of neighbouring levels within a host, and in how many of them the pages of the higher level were
-        visited first, on average. Levels and hosts of few visits say little and are left out.
-        """
-        pairs = right = 0
-        for host in self._levels.values():
-            if host.turns < HOST_TURNS_MIN:
-                continue
-            means = [total / count for _, (count, total) in sorted(host.places.items()) if count >= LEVEL_VISITS_MIN]
-            pairs += max(0, len(means) - 1)
-            right += sum(high < low for high, low in pairwise(means))
-        return pairs, right
+    def _chosen(self, host: ActiveHost, served: int) -> None:
+        """Count whether the highest level that had work was served, and how likely that was, given the kind of work."""
+        free = list(host.row.pending_by_level)
+        for level, _ in host.queue.leased:
+            free[level] -= 1
+        free[served] += 1
+        kind = range(LEVELS) if served < LEVELS else range(LEVELS, QUEUE_LEVELS)
+        levels = [level for level in kind if free[level] > 0]
+        if len(levels) > 1:
+            weights = [LEVEL_WEIGHTS[level % LEVELS] for level in levels]
+            chance = weights[0] / sum(weights)
+            self.choices.note(chance, hit=served == levels[0])
 
     def arrived(self, turn: Turn, outcome: Outcome, decoded: bytes, now: float) -> None:
         """An answer is there."""

@@ -15,7 +15,7 @@ from gossamer.sim.rates import Rate
 RATE_SLACK: Final = 0.02  # by which a rate may miss what arithmetic says
 COVERED: Final = 0.99  # of the wanted pages at each depth
 TRAPPED_MAX: Final = 0.05  # of all requests
-IN_ORDER: Final = 0.8  # of the pairs of levels: what is found late is fetched late, whatever its level
+SIGMAS_MAX: Final = 5.0  # by which chance may miss its expectation: once in two million runs
 FRESHNESS_SLACK: Final = 0.02  # by which a share in a sample may miss its expectation
 
 
@@ -91,12 +91,11 @@ def _waited(key: str, text: str, wait: Wait) -> Claim:
 
 
 def _important(month: Month) -> Claim:
-    """Within a host, the pages of a higher level come first on average."""
-    share = month.level_pairs_right / max(1, month.level_pairs)
-    text = f"higher level before lower, of {month.level_pairs:,} pairs within hosts"
-    return Claim(
-        "important-first", text, f"≥ {IN_ORDER:.0%}", f"{share:.1%}", share >= IN_ORDER or not month.level_pairs
-    )
+    """The highest level that has work is taken as often as its weight says: important pages come first, not alone."""
+    choices = month.choices
+    expected, share = (value / max(1, choices.count) for value in (choices.expected, choices.hits))
+    text = f"highest level first, of {choices.count:,} choices"
+    return Claim("important-first", text, f"{expected:.2%}", f"{share:.2%}", choices.sigmas <= SIGMAS_MAX)
 
 
 def _cover(month: Month) -> list[Claim]:
