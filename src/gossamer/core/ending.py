@@ -237,7 +237,7 @@ def _candidates(
     if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
         return harvest.sitemap_entries(changes, digest, turn, 0, host)
     known = context.admission.known.generations()
-    return harvest.links(digest, turn, row.depth, known, duplicate=bool(row.duplicate_of))
+    return harvest.links(digest, turn, row.depth, known, context.ledger.find, duplicate=bool(row.duplicate_of))
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -9,6 +10,7 @@ from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.turn import Turn
+from gossamer.core.votes import importance
 from gossamer.model.limits import REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Digest, Kind, Outcome
 from gossamer.model.reason import Reason
@@ -41,21 +43,28 @@ def year_of(now: float) -> int:
 
 
 def links(
-    digest: Digest, turn: Turn, depth: int, known: tuple[AbstractSet[str], AbstractSet[str]], *, duplicate: bool
+    digest: Digest,
+    turn: Turn,
+    depth: int,
+    known: tuple[AbstractSet[str], AbstractSet[str]],
+    find: Callable[[str], HostRow | None],
+    *,
+    duplicate: bool,
 ) -> list[Candidate]:
-    """Candidates for the links of a page that are not surely known already."""
+    """Candidates for the links of a page that are not surely known already. `find`: the ledger of a host."""
     found: list[Candidate] = []
     for group in digest.links:
         wires = {key: wire for wire, key in group.links}
         fresh = wires.keys() - known[0] - known[1]  # in C: nearly all links of nearly all pages are known
         if fresh:
+            weight = importance(find(group.host))
             found += [
                 Candidate(
                     url=wire,
                     key=key,
                     host=group.host,
                     site=group.site,
-                    level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate),
+                    level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate, importance=weight),
                     depth=depth + 1,
                     via=turn.key,
                 )

@@ -23,8 +23,8 @@ class Ledger:
         self._pinned: dict[str, HostRow] = {}
         self._recent: OrderedDict[str, HostRow] = OrderedDict()
 
-    def find(self, host: str) -> HostRow | None:
-        """The row of a known host, or None."""
+    def find(self, host: str, changes: Changes | None = None) -> HostRow | None:
+        """The row of a known host, or None. `changes`: a commit that may hold a row the cache has let go of."""
         row = self._pinned.get(host)
         if row is not None:
             return row
@@ -32,7 +32,7 @@ class Ledger:
         if row is not None:
             self._recent.move_to_end(host)
             return row
-        raw = self._store.get(Cf.HOST, host.encode())
+        raw = (changes or self._store).get(Cf.HOST, host.encode())
         if raw is None:
             return None
         row = decode_host(raw)

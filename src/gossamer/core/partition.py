@@ -23,6 +23,7 @@ from gossamer.core.keys import segment_key
 from gossamer.core.logline import log_line, with_digest
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Turn
+from gossamer.core.votes import note_votes
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Resolution
 from gossamer.model.reason import Reason
@@ -252,6 +253,8 @@ class Partition:
             ending.requeue(self.context, changes, host.row, turn, row)
         changes.put_url(turn.key, row)
         admitted = self.context.admission.admit(changes, candidates, now)
+        if digest.votes and ending.follows_links(turn, digest, row) and not row.duplicate_of:
+            note_votes(self.context, changes, host.row.site, digest.votes)
         if digest.pointer is not None:
             committed = self.context.counters.totals.committed
             segment = digest.pointer.segment

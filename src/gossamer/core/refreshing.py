@@ -19,6 +19,7 @@ from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostPace, HostRow, Pace, UrlRow
 from gossamer.policy import refresh as policies
 from gossamer.policy import refresh_rate as rates
+from gossamer.policy.importance import of_host, of_page
 from gossamer.ports.store import Store
 
 STATE_KEY: Final = b"refresh"
@@ -100,7 +101,8 @@ class Refreshing:
 
     def plan(self, changes: Changes, row: UrlRow, host: HostRow, now: float) -> float:
         """Seconds until the next visit of a page, which is counted from now on. The caller puts row and ledger."""
-        rate, importance = self.rate(row, host), policies.importance_of(row.level)
+        rate = self.rate(row, host)
+        importance = of_page(policies.importance_of(row.level), of_host(host.rank, host.votes))
         pace = row.pace = row.pace or Pace()
         host_pace = host.pace = host.pace or HostPace()
         self._count(changes, pace, host_pace, policies.group_of(rate, importance))

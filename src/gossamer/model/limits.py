@@ -94,6 +94,14 @@ DIGEST_EXTRA_MAX_CHARS: Final = 4 * KIB  # each
 DIGEST_SYNC_JOBS: Final = 48  # pages written before a worker syncs its segment
 DIGEST_SYNC_S: Final = 0.05  # ... or as soon as this much time has passed
 
+# Links between hosts
+LINK_HOSTS_PER_PAGE_MAX: Final = 200  # other hosts that one page is taken to lead to; those after them are counted
+LINK_LOG_PAIRS_MAX: Final = 20_000  # pairs of hosts a worker gathers before it writes them
+LINK_LOG_FRAME_MAX_BYTES: Final = 64 * MIB  # of a link log, decompressed: twice the pairs with the longest names
+LINK_TOLD_MAX: Final = 100_000  # votes remembered as told to the core, in each of two generations
+RANK_HOSTS_MAX: Final = 20_000_000  # in the graph of `gossamer rank`; ~150 bytes each
+RANK_EDGES_MAX: Final = 100_000_000  # in the same graph; ~40 bytes each while it is read
+
 # Commit
 COMMIT_GROUP_S: Final = 0.05
 

@@ -200,3 +200,4 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     extra: dict[str, str] = {}  # what digest hooks returned, bounded
     cpu_s: float = 0.0
     closed: tuple[str, ...] = ()  # segments that the worker has finished since its last answer
+    votes: tuple[str, ...] = ()  # hosts of other sites it leads to, of which its site's vote was not told lately

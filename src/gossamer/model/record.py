@@ -12,6 +12,7 @@ import msgspec
 from gossamer.model.page import Kind, Pointer
 
 SCHEMA_VERSION = 1
+Sketch = bytes  # by another name, since a ledger has a field `bytes`
 
 
 class Cf(StrEnum):
@@ -195,6 +196,9 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     reached: bool = False  # some response has come from it
     tired_shapes: list[str] = []  # URL shapes that have stopped bringing new content; bounded
     pace: HostPace | None = None
+    votes: Sketch = b""  # sketch of the sites that link to it (policy.importance)
+    rank: float | None = None  # importance from 0 to 1 as `gossamer rank` found it; None: not seen by it
+    ranked: float = 0.0  # when; unix seconds
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

@@ -10,11 +10,19 @@ SITEMAP_LEVEL: Final = 2
 DUPLICATE_PENALTY: Final = 3  # levels that links of a near-duplicate lose
 REDIRECT_GAIN: Final = 1  # a redirect's target goes before its source's peers: its place was already waited for
 QUERY_PENALTY: Final = 1  # URLs with a query are more often views of something known
+HOST_GAIN: Final = 2  # levels that links to the most important hosts gain
 
 
-def link_level(depth: int, *, has_query: bool = False, parent_duplicate: bool = False) -> int:
-    """Level of a link found on a page; `depth` is the link's own distance from its seed."""
-    level = depth
+def link_level(depth: int, *, has_query: bool = False, parent_duplicate: bool = False, importance: float = 0.0) -> int:
+    """Level of a link found on a page.
+
+    Args:
+        depth: the link's own distance from its seed.
+        has_query: whether it has a query.
+        parent_duplicate: whether the page is a copy of another.
+        importance: of the host it leads to, from 0 to 1 (policy.importance). No link goes before the seeds for it.
+    """
+    level = max(min(depth, 1), depth - round(HOST_GAIN * importance))
     if has_query:
         level += QUERY_PENALTY
     if parent_duplicate:

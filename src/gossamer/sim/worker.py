@@ -7,6 +7,7 @@ from typing import Final
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.harvest import pure_refusal
+from gossamer.model.limits import LINK_HOSTS_PER_PAGE_MAX
 from gossamer.model.page import Digest, Job, Kind, Links, Pointer, SitemapEntry
 from gossamer.model.reason import Reason
 from gossamer.model.url import Url, parse
@@ -35,6 +36,7 @@ def make_digest(context: Context, job: Job, answer: Answer, pointer: Pointer, no
         text_chars=answer.text_chars,
         nofollow=answer.nofollow,
         links=links,
+        votes=_votes(job, links),
         refused=refused,
         entries=_entries(context, job, answer) if sitemap else (),
         links_found=len(answer.links) + sum(len(group.links) for group in answer.groups),
@@ -59,6 +61,16 @@ def _links(context: Context, job: Job, answer: Answer, refused: dict[str, int], 
             continue
         found.setdefault((url.host, url.site), []).append((url.wire, url.key))
     return (*ready, *(Links(host, site, tuple(links)) for (host, site), links in found.items()))
+
+
+def _votes(job: Job, links: tuple[Links, ...]) -> tuple[str, ...]:
+    """The hosts of other sites that the page leads to; those of settled links too, since here none are left out."""
+    hosts = {group.host: group.site for group in links}
+    if not hosts:
+        return ()
+    own = parse(job.url)
+    site = own.site if isinstance(own, Url) else ""
+    return tuple(host for host, of_site in hosts.items() if of_site != site)[:LINK_HOSTS_PER_PAGE_MAX]
 
 
 def _entries(context: Context, job: Job, answer: Answer) -> tuple[SitemapEntry, ...]:

@@ -32,7 +32,7 @@ _ABSOLUTE: Final = ("http://", "https://")
 class Known:
     """What is remembered of a link's text."""
 
-    __slots__ = ("ask", "key", "scope", "settled_until", "trap", "url", "welcome")
+    __slots__ = ("ask", "host", "key", "scope", "settled_until", "trap", "url", "welcome")
 
     def __init__(
         self, url: Url | Reason, scope: Reason | None = None, trap: Reason | None = None, *, ask: bool = False
@@ -44,7 +44,7 @@ class Known:
         self.scope = scope
         self.trap = trap
         self.ask = ask
-        self.key = url.key if isinstance(url, Url) else ""
+        self.key, self.host = (url.key, url.host) if isinstance(url, Url) else ("", "")
         # Its URL if nothing at all speaks against it.
         self.welcome = url if isinstance(url, Url) and scope is trap is None and not ask else None
         self.settled_until = 0.0  # the core has a row for it: unix seconds until when that need not be said again
@@ -56,9 +56,15 @@ _NOWHERE: Final[_Shelf] = {}  # stays empty: for links that mean something else 
 
 
 def _unsettled(
-    links: Iterable[Link], shelves: tuple[_Shelf, _Shelf, _Shelf], now: float, followed: set[str]
+    links: Iterable[Link],
+    shelves: tuple[_Shelf, _Shelf, _Shelf],
+    now: float,
+    followed: set[str],
+    targets: dict[str, Known],
 ) -> list[Link]:
-    """The links that must be looked at: on most pages few. The texts of the others go into `followed`."""
+    """The links that must be looked at: on most pages few. The texts of the others go into `followed`, their hosts into
+    `targets`.
+    """
     host, folder, everywhere = shelves
     rest: list[Link] = []
     for link in links:
@@ -66,6 +72,7 @@ def _unsettled(
         known = host.get(href) or folder.get(href) or everywhere.get(href)
         if known is not None and known.settled_until > now and not link[1]:
             followed.add(href)
+            targets[known.host] = known
         else:
             rest.append(link)
     return rest
@@ -82,6 +89,9 @@ class LinkReader:
         self._told: OrderedDict[int, list[Known]] = OrderedDict()  # by job
         self._shelves: OrderedDict[str, _Shelf] = OrderedDict()  # the one used last is last
         self._remembered = 0  # links on all shelves, and the shelves themselves
+        # Hosts that the page read last leads to, its own among them, and a link to each; "" for what is no URL. Whether
+        # a link is settled, in scope or wanted makes no difference here; nofollow does.
+        self.targets: dict[str, Known] = {}
         self._year = 0
 
     def read(
@@ -107,13 +117,14 @@ class LinkReader:
         judged = Judged()
         kept = judged.kept
         plain = not self._hooks.scope and depth < self._rules.depth_max
-        followed: set[str] = set()
-        shunned: set[str] = set()  # not the same set: an address may stand elsewhere on the page without nofollow
+        # Two sets: an address may stand elsewhere on the page without nofollow.
+        followed, shunned = set[str](), set[str]()
         keys = {own_key}
         room = LINKS_PER_PAGE_MAX
         told: list[Known] = []
+        targets = self.targets = {}
         if plain and not nofollow:
-            links = _unsettled(links, (host, folder, everywhere), now, followed)
+            links = _unsettled(links, (host, folder, everywhere), now, followed, targets)
         for href, link_nofollow in links:
             text = trim(href)
             seen = shunned if link_nofollow or nofollow else followed
@@ -135,6 +146,7 @@ class LinkReader:
             else:
                 shelf = folder if first != "?" else _NOWHERE
             known = shelf.get(text) or self._learn(shelf, text, base)
+            targets[known.host] = known
             if known.settled_until > now and plain:
                 continue  # it was written with something to trim
             key, url, welcome = known.key, known.url, known.welcome

@@ -27,6 +27,7 @@ import msgspec
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.hooks import Hooks, load_worker_hooks
 from gossamer.adapters.digest.linkreader import LinkReader
+from gossamer.adapters.digest.neighbours import Neighbours
 from gossamer.adapters.digest.parse import parse
 from gossamer.adapters.warc.writer import SegmentWriter
 from gossamer.model.errors import ArchiveError, ConfigError, DiskFullError
@@ -46,6 +47,7 @@ class Worker:
         self.rules = setup.rules
         self.hooks = hooks
         self.reader = LinkReader(setup.rules, hooks)
+        self.neighbours = Neighbours(Path(setup.directory), tell_refused=bool(hooks.scope))
         self.progress = progress
         self.unsynced: list[Digest] = []
         self.closed: list[str] = []
@@ -73,15 +75,15 @@ class Worker:
             self.progress.end()
             failed = _unwritten(digest, error)
             return [failed] if self.writer.end >= end else [failed, *self._lost(error)]
+        digest = msgspec.structs.replace(digest, pointer=pointer, committed_end=self.writer.end)
+        digest = self.neighbours.note(job, digest, self.reader.targets)
         self.progress.end()  # not in a finally: what goes wrong otherwise ends the process, and this page is why
-        cpu_s = time.process_time() - started_s
-        self.unsynced.append(
-            msgspec.structs.replace(digest, pointer=pointer, committed_end=self.writer.end, cpu_s=cpu_s)
-        )
+        self.unsynced.append(msgspec.structs.replace(digest, cpu_s=time.process_time() - started_s))
         return []
 
     def _parse(self, job: Job) -> Digest:
         """A parser that fails costs the page its parse, not its record."""
+        self.reader.targets = {}
         try:
             return parse(job, self.rules, self.hooks, self.reader)
         except MemoryError:
@@ -90,6 +92,7 @@ class Worker:
         except Exception as fault:  # noqa: BLE001 - whatever a parser does to hostile input, the page is archived
             error = f"parser: {type(fault).__name__}: {fault}"[:ERROR_MAX_CHARS]
         self.hooks.take_errors()
+        self.reader.targets = {}
         plain = parse(msgspec.structs.replace(job, parse=False), self.rules, self.hooks)
         return msgspec.structs.replace(plain, error=error)
 
@@ -124,6 +127,7 @@ class Worker:
 
     def finish(self) -> frames.Finished:
         """Close the segment."""
+        self.neighbours.flush()
         error = ""
         try:
             self.writer.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.adapters import linklog
 from gossamer.adapters.warc import cdxj, files, members
 from gossamer.model.errors import ArchiveError
 
@@ -98,6 +99,8 @@ def recover_segment(path: Path, committed_bytes: int | None) -> Outcome:
             _remove(path)
         return Outcome(removed=True)
     size_bytes = path.stat().st_size
+    if is_open:
+        linklog.cut(path)
     damage = ""
     if size_bytes < keep_bytes:
         damage = f"{size_bytes} bytes are left of {keep_bytes} committed"
@@ -165,5 +168,6 @@ def _finish(path: Path, found: cdxj.Scan) -> Path | None:
 
 def _remove(path: Path) -> None:
     path.with_name(files.segment_name(path) + cdxj.SUFFIX).unlink(missing_ok=True)
+    linklog.remove(path)
     path.unlink()
     files.sync_directory(path.parent)
