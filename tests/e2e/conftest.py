@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tests.support.crawl import Crawl
+from tests.support.evidence import forbidden_hits, state_faults
 from tests.support.manual import Spread, reachable, spread
 from tests.support.nginx import Nginx, free_port
+from tests.support.politeness import by_host, read_log, short_gaps
 
 HOSTS = 50
 
@@ -55,6 +57,18 @@ def make_crawl(nginx: Nginx, tmp_path: Path) -> Iterator[MakeCrawl]:
     yield make
     for crawl in made:
         crawl.end()
+    # Whatever the test was about, and however its crawls ended:
+    assert [fault for crawl in made for fault in state_faults(crawl)] == []
+    if nginx.log.exists():
+        hits = read_log(nginx.log)
+        assert short_gaps(hits, 0.0, by_host) == []
+        assert forbidden_hits(hits, rules_of(nginx)) == []
+
+
+def rules_of(nginx: Nginx) -> dict[str, bytes]:
+    """What the hosts with a robots.txt of their own say in it."""
+    files = {name: site.root / "robots.txt" for site in nginx.sites if site.root for name in site.names}
+    return {name: path.read_bytes() for name, path in files.items() if path.exists()}
 
 
 def write_site(folder: Path, pages: dict[str, str], robots: str = "") -> Path:

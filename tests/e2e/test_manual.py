@@ -8,16 +8,15 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from fastwarc import ArchiveIterator, WarcRecordType
 
 from tests.e2e.conftest import MakeCrawl
 from tests.support.crawl import Crawl, end_group
+from tests.support.evidence import assert_archive_is_valid, captured, unexcused_repeats
 from tests.support.manual import Spread
 from tests.support.nginx import Nginx
 from tests.support.politeness import Hit, by_address, by_host, read_log, short_gaps
@@ -27,8 +26,6 @@ KILLED_GAP_S = 0.4
 KILLS = 10
 UNSETTLED_S = 5.0  # longer ago than that before a kill, and a page must have been committed
 
-CAPTURES = WarcRecordType.response | WarcRecordType.revisit
-
 
 def pages_asked(crawl: Crawl, hits: list[Hit]) -> list[Hit]:
     """Requests for pages: not for rules, and not the made-up address that shows a host's own not-found page."""
@@ -37,28 +34,6 @@ def pages_asked(crawl: Crawl, hits: list[Hit]) -> list[Hit]:
     probes = [hit for hit in hits if f"http://{hit.url}" in made_up]
     assert all(hit.status == 404 for hit in probes)
     return asked
-
-
-def captured(crawl: Crawl) -> Counter[str]:
-    """How many captures the archive has of each page."""
-    urls: Counter[str] = Counter()
-    for path in crawl.warcs():
-        with path.open("rb") as stream:
-            for record in ArchiveIterator(stream, record_types=CAPTURES, parse_http=False):
-                urls[record.headers["WARC-Target-URI"]] += 1
-    return urls
-
-
-def assert_archive_is_valid(crawl: Crawl) -> None:
-    """By the independent checker and by our own; no segment is left open."""
-    warcs = crawl.warcs()
-    assert warcs
-    assert not list(crawl.archive.rglob("*.open"))
-    checker = Path(sys.executable).with_name("warcio")
-    checked = subprocess.run([checker, "check", *warcs], capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout[-3000:]
-    verified = crawl.ask("verify")
-    assert verified.code == 0, verified.words[-3000:]
 
 
 def assert_corpus_is_the_manual(crawl: Crawl, expected: frozenset[str]) -> None:
@@ -127,18 +102,7 @@ def test_ten_kills_change_nothing(
     hits = read_log(manual_server.log)
     asked = pages_asked(crawl, hits)
     assert {f"http://{hit.url}" for hit in asked} == manual_pages
-    assert_repeats_are_excused(asked, kills)
+    assert unexcused_repeats(asked, kills, UNSETTLED_S) == []
     assert_polite(hits, KILLED_GAP_S)
     assert_archive_is_valid(crawl)
     assert_corpus_is_the_manual(crawl, manual_pages)
-
-
-def assert_repeats_are_excused(asked: list[Hit], kills: list[float]) -> None:
-    """A page is asked for again only when a kill came before its commit."""
-    last: dict[str, Hit] = {}
-    for hit in asked:
-        before = last.get(hit.url)
-        if before is not None:
-            excuses = [kill for kill in kills if before.start < kill < hit.start and kill - before.end < UNSETTLED_S]
-            assert excuses, f"{hit.url} was asked for at {before.start} and {hit.start}, kills at {kills}"
-        last[hit.url] = hit

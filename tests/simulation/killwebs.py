@@ -203,13 +203,14 @@ def outages(now: Callable[[], float]) -> Hosts:
 
 
 YIELDING = {"frontier": {"slots": 1}}
+EVERY_PAGE = {"refresh": {"policy": "uniform"}}
 CASES: dict[str, Case] = {
     "plain": Case(plain),
     "one slot": Case(plain, YIELDING, digest_s=0.0),
     "redirects": Case(redirects, {"frontier": {"slots": 2}}),
     "copies": Case(copies, digest_s=1.0),
-    "refresh": Case(refresh, later_s=(35 * DAY_S, 70 * DAY_S)),
+    "refresh": Case(refresh, EVERY_PAGE, later_s=(35 * DAY_S, 70 * DAY_S)),
     "trouble": Case(trouble, {"fetch": {"retries": 6}, "politeness": {"park_after": 20}}, timed=True),
-    "rules change": Case(rules_change, later_s=(35 * DAY_S,), timed=True),
+    "rules change": Case(rules_change, EVERY_PAGE, later_s=(35 * DAY_S,), timed=True),
     "outages": Case(outages, {"fetch": {"retries": 6}, "politeness": {"park_after": 20}}, timed=True),
 }

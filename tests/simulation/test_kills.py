@@ -6,7 +6,7 @@ Each kill is one point: a commit written, a request sent, an answer there, a dig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,6 +18,7 @@ from tests.simulation.killwebs import CASES, Case
 from tests.simulation.wild import wild_web
 
 REBOOT_S = 90.0
+Note = Callable[[str, object], None]
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,7 @@ def same_end(case: Case, trace: Trace, killed: Killed, delay_s: float) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_killed_after_every_effect(name: str) -> None:
+def test_killed_after_every_effect(name: str, record_property: Note) -> None:
     case = CASES[name]
     trace = record(case.make, case.drive)
     kinds = Counter(type(event) for event in trace.events)
@@ -45,23 +46,27 @@ def test_killed_after_every_effect(name: str) -> None:
     count = 0
     for count, killed in enumerate(kills(trace), 1):
         same_end(case, trace, killed, (0.0, 0.4, 7.0)[count % 3])
+    record_property("kills", count)
     assert count >= 100
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_machine_goes_down_after_every_effect(name: str) -> None:
-    """What was written and not synced is gone as well. Every other effect here, every one in the long mode."""
+def test_the_machine_goes_down_after_every_effect(name: str, record_property: Note) -> None:
+    """What was written and not synced is gone as well."""
     case = CASES[name]
     trace = record(case.make, case.drive)
-    for count, killed in enumerate(kills(trace, power=True)):
-        if count % 2:
-            same_end(case, trace, killed, REBOOT_S)
+    count = 0
+    for killed in kills(trace, power=True):
+        same_end(case, trace, killed, REBOOT_S)
+        count += 1
+    record_property("kills", count)
+    assert count >= 100
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("name", CASES)
-def test_killed_twice(name: str) -> None:
+def test_killed_twice(name: str, record_property: Note) -> None:
     """After every ninth effect, and the process that goes on from there after each of its own."""
     case = CASES[name]
     trace = record(case.make, case.drive)
@@ -73,6 +78,7 @@ def test_killed_twice(name: str) -> None:
         for again in second:
             same_end(case, trace, again, 0.2)
             count += 1
+    record_property("kills", count)
     assert count >= 500
 
 
@@ -85,7 +91,7 @@ def record_from(case: Case, killed: Killed) -> Iterator[Killed]:
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("seed", range(1, 5))
-def test_a_wild_web_killed_after_every_effect(seed: int) -> None:
+def test_a_wild_web_killed_after_every_effect(seed: int, record_property: Note) -> None:
     """Which pages are copies and which shapes grow tired depends on the order: only what is known is compared."""
 
     def make(store: object, clock: object) -> Run:
@@ -101,4 +107,5 @@ def test_a_wild_web_killed_after_every_effect(seed: int) -> None:
     for count, killed in enumerate(kills(trace), 1):
         go_on(killed, make, drive, (0.0, 0.4)[count % 2])
         assert set(settled(killed.store, timed=True)["rows"]) == known, f"after event {killed.after}, {killed.last}"  # type: ignore[call-overload]
+    record_property("kills", count)
     assert count > 500

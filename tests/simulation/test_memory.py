@@ -8,9 +8,9 @@ from gossamer.core.ledger import LEDGERS_CACHED_MAX
 from gossamer.model.page import Kind
 from gossamer.model.url import Url, parse
 from gossamer.sim.check import host_rows, recount
-from gossamer.sim.make import address, config, farm, names
+from gossamer.sim.make import address, config, farm, listing, names
 from gossamer.sim.run import Run
-from gossamer.sim.web import Answer, SimHost, robots
+from gossamer.sim.web import Answer, SimHost, SimWeb, redirect, robots
 
 HOSTS = 20_000
 
@@ -78,3 +78,24 @@ def test_what_a_drained_host_owes_is_on_disk() -> None:
     assert run.go()
     assert run.served[-1].target == "/more"
     assert run.served[-1].start - ended >= 200.0 - 1e-6
+
+
+def test_hosts_that_came_in_to_serve_anothers_rules_keep_no_slot() -> None:
+    """Each host's robots.txt is redirected to another host, which has work of its own and takes it up later."""
+    hosts = names(200)
+    web = SimWeb(
+        {
+            name: SimHost(
+                address=address(number),
+                page=listing(name, 3),
+                robots=redirect(f"http://{hosts[(number * 7 + 1) % 200]}/robots.txt", 301),
+            )
+            for number, name in enumerate(hosts)
+        }
+    )
+    slots, most = 2, 0
+    run = Run(web, config(frontier={"slots": slots}), [f"http://{name}/" for name in hosts])
+    while not run.go(steps=5):
+        most = max(most, len(run.context.frontier.active))
+    assert most <= 3 * slots
+    assert len(run.pages()) == 4 * len(hosts)

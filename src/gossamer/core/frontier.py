@@ -187,6 +187,7 @@ class Frontier:
         until = max(row.next_allowed, row.parked_until if row.parked else 0.0)
         leave = until - now > SLOT_HOLD_MAX_S
         tired = host.turns >= HOST_QUANTUM and len(self.active) >= self._slots and self.can_refill()
+        tired = tired or len(self.active) > self._slots  # it came in on an errand, or another did
         if (leave or tired) and not host.errands:
             if host.uncommitted or host.robots_elsewhere:
                 host.phase = Phase.DIGEST
