@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from gossamer.core.admission import GONE_IGNORED_S
 from gossamer.model.page import Job
 from gossamer.model.record import Cf, UrlRow
 from gossamer.policy.duplicates import TABLES
@@ -246,11 +247,64 @@ def test_a_missing_page_is_looked_for_at_growing_intervals_then_gone() -> None:
     page = row(run, f"http://{A}/x")
     assert (page.state.name, page.reason, page.due) == ("GONE", "gone", 0.0)
     visits = len(run.targets(A))
-    run.wait(200 * 86_400.0)
+    run.wait(GONE_IGNORED_S - 86_400.0)
     assert run.enqueue_due() == 1  # the root alone
     assert run.go()
-    assert run.targets(A)[visits:].count("/x") == 0
+    assert run.targets(A)[visits:].count("/x") == 0, "links to it are ignored for long"
     assert recount(run.store) == []
+    run.wait(2 * 86_400.0)
+    run.enqueue_due()
+    assert run.go()
+    assert run.targets(A)[visits:].count("/x") == 1, "then a link buys one more look"
+    page = row(run, f"http://{A}/x")
+    assert (page.state.name, page.reason, page.due) == ("GONE", "gone", 0.0)
+    own["/x"] = Answer()
+    run.wait(GONE_IGNORED_S + 86_400.0)
+    run.enqueue_due()
+    assert run.go()
+    page = row(run, f"http://{A}/x")
+    assert (page.state.name, page.reason, page.missing) == ("FETCHED", "", 0)
+    assert page.due > 0
+    assert run.context.counters.totals.revived == 2
+    assert recount(run.store) == []
+
+
+def test_server_errors_for_months_never_mean_gone() -> None:
+    own = {"/": Answer(), "/x": Answer()}
+    run = crawl({A: own}, seeds=[f"http://{A}/", f"http://{A}/x"])
+    first = row(run, f"http://{A}/x")
+    own["/x"] = Answer(status=503)
+    for _ in range(40):
+        run.wait(5 * 86_400.0)
+        run.enqueue_due()
+        assert run.go()
+    page = row(run, f"http://{A}/x")
+    assert page.status == 503
+    assert (page.state.name, page.missing, page.content_digest) == ("FETCHED", 0, first.payload_digest)
+    assert page.due > 0
+    own["/x"] = Answer()
+    again(run)
+    page = row(run, f"http://{A}/x")
+    assert (page.status, page.changes) == (200, 0), "what it shows is compared with the last page, not with the errors"
+
+
+def test_a_soft_404_is_looked_for_as_a_404_is() -> None:
+    lost = Answer(title="Page not found", content_hash=404, body=b"sorry")
+    own = {"/": Answer(links=(f"http://{A}/x",)), "/x": Answer(content_hash=1)}
+    web = SimWeb({A: SimHost(address="20.0.0.1", page=lambda target: own.get(target, lost))})
+    run = Watched(web, config(refresh={"policy": "uniform", "interval_s": 7_200.0}), [f"http://{A}/"])
+    assert run.go()
+    del own["/x"]
+    waits = []
+    while row(run, f"http://{A}/x").state.name != "GONE":
+        waits.append(row(run, f"http://{A}/x").due - run.clock.now())
+        run.wait(waits[-1] + 1)
+        run.enqueue_due()
+        assert run.go()
+        assert recount(run.store) == []
+    assert len(waits) == 4
+    assert waits[3] > 1.9 * waits[2] > 3.6 * waits[1]
+    assert "not-found page" in row(run, f"http://{A}/x").detail
 
 
 def test_a_missing_page_that_comes_back_starts_anew() -> None:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gossamer.model.record import Cf, Copy, Entry, FingerprintEntry, HostRow, RobotsState, SiteRow, UrlRow
+from gossamer.model.record import Cf, Copy, Entry, FingerprintEntry, HostRow, RobotsState, SiteRow, UrlRow, UrlStage
 from gossamer.ports.store import Op, Store
 
 T = TypeVar("T")
@@ -14,6 +14,7 @@ T = TypeVar("T")
 _ENCODER: Final = msgspec.msgpack.Encoder()
 encode = _ENCODER.encode
 decode_url: Final = msgspec.msgpack.Decoder(UrlRow).decode
+decode_stage: Final = msgspec.msgpack.Decoder(UrlStage).decode
 decode_host: Final = msgspec.msgpack.Decoder(HostRow).decode
 decode_robots: Final = msgspec.msgpack.Decoder(RobotsState).decode
 decode_entry: Final = msgspec.msgpack.Decoder(Entry).decode

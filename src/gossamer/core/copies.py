@@ -6,10 +6,12 @@ from typing import Final
 
 from gossamer.core.changes import Changes, decode_copy, decode_fingerprints, encode
 from gossamer.model.page import Original, Pointer
+from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Copy, FingerprintEntry, UrlRow
-from gossamer.policy.duplicates import NEAR_DISTANCE_MAX, block_keys, confirm, hamming
+from gossamer.policy.duplicates import NEAR_DISTANCE_MAX, block_keys, confirm, hamming, is_near
 
 BUCKET_MAX: Final = 64  # entries of one table key; a fuller bucket keeps its oldest
+OK: Final = 200
 CANDIDATES_MAX: Final = 32  # rows compared by the second signal for one page
 
 
@@ -31,18 +33,36 @@ def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, dat
         changes.put(Cf.PAYLOAD, slot, encode(Copy(key, url, date, pointer)))
 
 
-def holder(changes: Changes, key: str, row: UrlRow, payload_digest: str) -> str | None:
-    """URL key of the page that an exact copy at `key` is a copy of; None when it is the original itself.
+def shown(row: UrlRow) -> str:
+    """Payload digest of the page that a URL shows, as far as is known; "" when it shows none. Errors change nothing."""
+    if row.missing or row.reason == Reason.SOFT_404:
+        return ""
+    return row.content_digest or (row.payload_digest if row.status == OK else "")
 
-    An original that no longer answers with this payload makes way: the copy that is seen next takes its place. The
-    archived record stays where it is.
+
+def is_same(row: UrlRow, other: UrlRow) -> bool:
+    """Whether two URLs show one page: the same bytes, the same text, or near texts that the second signal confirms."""
+    if shown(row) and shown(row) == shown(other):
+        return True
+    if row.content_hash and row.content_hash == other.content_hash:
+        return True
+    if row.simhash is None or other.simhash is None or not is_near(row.simhash, other.simhash):
+        return False
+    return confirm(row.text_chars, row.sketch, other.text_chars, other.sketch, (row.title, other.title))
+
+
+def holder(changes: Changes, key: str, payload_digest: str) -> str | None:
+    """URL key of the page that a page with this payload at `key` is a copy of; None when it is the original itself.
+
+    An original that no longer shows this payload makes way, and `key` takes its place; the archived record stays where
+    it is. One that is a copy itself passes the question on.
     """
     copy = find_copy(changes, payload_digest)
     if copy is None or copy.key == key:
         return None
     first = changes.url(copy.key)
-    if first is not None and first.status == row.status and first.payload_digest == payload_digest:
-        return copy.key
+    if first is not None and shown(first) == payload_digest and first.duplicate_of != key:
+        return first.duplicate_of or copy.key
     changes.put(Cf.PAYLOAD, payload_digest.encode(), encode(Copy(key, copy.url, copy.date, copy.pointer)))
     return None
 

@@ -9,6 +9,7 @@ import msgspec
 from gossamer.core.changes import Changes
 from gossamer.core.keys import QUEUE_LEVELS, SEGMENT_PREFIX
 from gossamer.model.errors import StoreError
+from gossamer.model.limits import LEVELS
 from gossamer.model.record import SCHEMA_VERSION, Cf
 from gossamer.ports.store import Store
 
@@ -47,6 +48,14 @@ class Totals(msgspec.Struct, array_like=True, kw_only=True):
     latency: dict[int, int] = {}  # upper edge in ms -> visits
     records: int = 0
     hosts_with_work: int = 0  # have a URL queued
+    promoted: int = 0  # copies that took the place of an original that went
+    moved: int = 0  # pages whose place another has taken for good, by a permanent redirect
+    mirrors: int = 0  # hosts that are mirrors of others now
+    revived: int = 0  # pages that were gone and that a link brought back
+    late: int = 0  # refreshes that are due and wait for room in the queue of their host
+    lateness: dict[int, int] = {}  # of refreshes made of late: upper edge in seconds -> visits
+    lateness_max_s: float = 0.0
+    slipped: list[int] = msgspec.field(default_factory=lambda: [0] * LEVELS)  # refreshes made an hour late, by level
 
 
 TYPES_MAX: Final = 200  # distinct media types counted by name; the rest is "other"

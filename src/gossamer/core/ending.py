@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal
 
-from gossamer.core import copies, harvest, softfour
+from gossamer.core import clusters, copies, harvest, moves, softfour
 from gossamer.core.admission import Candidate
 from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_shape, decode_site, encode
@@ -12,6 +14,7 @@ from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.keys import shape_key
+from gossamer.core.lifting import lift
 from gossamer.core.turn import Turn
 from gossamer.core.twins import note_pair
 from gossamer.model.page import Digest, Job, Kind, Original, Outcome
@@ -141,7 +144,7 @@ def settle_response(
 ) -> tuple[list[Candidate], bool, str]:
     """Write what a response says into the row. Returns candidates, whether it is fetched again, and the verdict."""
     totals = context.counters.totals
-    before = (row.payload_digest, row.simhash, row.content_hash, row.visits)
+    before = (row.content_digest or row.payload_digest, row.simhash, row.content_hash, row.visits)
     _note_capture(row, outcome, job, digest)
     if turn.place is None:
         if not row.sequence:  # a page of this address that is queued stays so
@@ -158,8 +161,9 @@ def settle_response(
         candidates, again = harvest.redirect(context, changes, turn, outcome, row, now)
         if again:
             return candidates, True, "redirect"
-        _disappeared(changes, turn.key, row)
-        _ended(context, changes, row, turn, now, duplicate=True)
+        within_s = moves.note(context, changes, host, turn.key, row, now)
+        clusters.gone(context, changes, host, turn.key, row, now)
+        _ended(context, changes, row, turn, now, duplicate=True, within_s=within_s)
         return candidates, False, "redirect"
     if outcome.status == NOT_MODIFIED and job.revisit:
         totals.not_modified += 1
@@ -172,8 +176,7 @@ def settle_response(
         again = wants_retry(context, outcome, row)
         if not again:
             if outcome.status in (NOT_FOUND, GONE):
-                row.missing += 1
-                _disappeared(changes, turn.key, row)
+                _missing(context, changes, host, turn.key, row, now)
             _ended(context, changes, row, turn, now, duplicate=True)
         return [], again, "error"
     row.attempts = 0
@@ -196,6 +199,9 @@ def _settle_content(
 ) -> str:
     """Take the content of a 200 into the row: has it changed, is it a copy, is it a not-found page? The verdict."""
     _note_content(row, outcome, digest)
+    moves.forget(context, row, host)
+    host.shown += not row.content_digest
+    row.content_digest = row.payload_digest
     changed = _changed(before, row)
     if changed is not None:
         row.changes, row.unchanged = row.changes + changed, row.unchanged + (not changed)
@@ -210,9 +216,12 @@ def _settle_content(
         row.detail = f"only its head is kept: {digest.media_type} is not asked for (fetch.types)"
         context.counters.refuse(Reason.TYPE_NOT_WANTED)
     if turn.kind is Kind.PAGE and softfour.is_soft_404(host, row):
-        _mark_soft_404(context, changes, turn.key, host, row)
+        _mark_soft_404(context, changes, turn.key, host, row, now)
     else:
-        _judge_copies(context, changes, host, turn, job, digest, row)
+        row.missing = 0
+        clusters.judge(context, changes, host, turn, job, digest, row, now, changed=bool(changed))
+        if host.fetched <= FIRST_VISITS and turn.kind is Kind.PAGE:
+            _count_front(changes, host, copied=bool(row.duplicate_of))
     if turn.kind is Kind.PAGE:
         note_pair(changes, turn.key, host.site, row, now)
         _count_shape(changes, host, row)
@@ -236,8 +245,15 @@ def _candidates(
         return []
     if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
         return harvest.sitemap_entries(changes, digest, turn, 0, host)
-    known = context.admission.known.generations()
-    return harvest.links(digest, turn, row.depth, known, context.ledger.find, duplicate=bool(row.duplicate_of))
+    known: tuple[AbstractSet[str], AbstractSet[str]] = context.admission.known.generations()
+    promoted, row.promoted = row.promoted, False
+    if promoted:
+        known = frozenset(), frozenset()
+    find = context.ledger.find
+    found = harvest.links(digest, turn, row.depth, known, find, duplicate=bool(row.duplicate_of))
+    if promoted:
+        lift(context, changes, found)
+    return found
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
@@ -279,61 +295,28 @@ def _changed(before: Before, row: UrlRow) -> bool | None:
     return not is_unchanged(simhash, row.simhash)
 
 
-def _judge_copies(
-    context: Context, changes: Changes, host: HostRow, turn: Turn, job: Job, digest: Digest, row: UrlRow
-) -> None:
-    """Exact copies by payload, near ones by text; an original enters the indexes."""
-    if turn.kind is not Kind.PAGE:
-        return
-    totals = context.counters.totals
-    was_duplicate = bool(row.duplicate_of)
-    row.duplicate_of, row.duplicate_kind = "", ""
-    if job.revisit == "identical":
-        original = copies.holder(changes, turn.key, row, job.payload_digest)
-        if original is not None:
-            row.duplicate_of, row.duplicate_kind = original, "exact"
-            totals.exact += 1
-    elif digest.pointer is not None and job.payload and not job.truncated and not digest.noarchive:
-        copies.remember_copy(changes, job.payload_digest, turn.key, turn.url, job.date, digest.pointer)
-    if not row.duplicate_of and not row.filed and row.simhash is not None:
-        probe = copies.Probe(changes, row.simhash)
-        original = copies.confirmed(changes, probe.near(turn.key), row)
-        if original is not None:
-            row.duplicate_of, row.duplicate_kind = original, "near"
-            totals.near += 1
-        else:
-            probe.file(turn.key)
-            row.filed = True
-    if row.duplicate_of and not was_duplicate:
-        host.duplicates += 1
-    if host.fetched <= FIRST_VISITS:
-        _count_front(changes, host, copied=bool(row.duplicate_of))
-
-
-def judge_again(context: Context, changes: Changes, key: str, host: HostRow) -> None:
+def judge_again(context: Context, changes: Changes, key: str, host: HostRow, now: float) -> None:
     """The site's not-found page has been learned: is the page that made us ask one itself?"""
     row = changes.url(key)
     if row is None or row.status != OK or row.reason or not softfour.is_soft_404(host, row):
         return
-    if row.duplicate_of:
-        host.duplicates -= 1
-    _mark_soft_404(context, changes, key, host, row)
+    _mark_soft_404(context, changes, key, host, row, now)
     changes.put_url(key, row)
 
 
-def _mark_soft_404(context: Context, changes: Changes, key: str, host: HostRow, row: UrlRow) -> None:
+def _missing(context: Context, changes: Changes, host: HostRow, key: str, row: UrlRow, now: float) -> None:
+    """A visit found no page: it is looked for a few times more, its copies and what moved to it see to themselves."""
+    row.missing += 1
+    moves.forget(context, row, host)
+    moves.lost(context, changes, row)
+    clusters.gone(context, changes, host, key, row, now)
+
+
+def _mark_soft_404(context: Context, changes: Changes, key: str, host: HostRow, row: UrlRow, now: float) -> None:
     row.reason, row.detail = Reason.SOFT_404, "its text is that of the site's own not-found page"
     host.soft404s += 1
-    _disappeared(changes, key, row)
+    _missing(context, changes, host, key, row, now)
     context.counters.refuse(Reason.SOFT_404)
-
-
-def _disappeared(changes: Changes, key: str, row: UrlRow) -> None:
-    """What a page said is no longer there: it is no copy any more, and nothing is a copy of it from now on."""
-    row.duplicate_of, row.duplicate_kind = "", ""
-    if row.filed and row.simhash is not None:
-        copies.unfile_fingerprint(changes, key, row.simhash)
-    row.filed = False
 
 
 def _count_shape(changes: Changes, host: HostRow, row: UrlRow) -> None:
@@ -373,11 +356,20 @@ def _count_front(changes: Changes, host: HostRow, *, copied: bool) -> None:
     changes.put(Cf.SITE, slot, encode(site))
 
 
-def _ended(context: Context, changes: Changes, row: UrlRow, turn: Turn, now: float, *, duplicate: bool) -> None:
+def _ended(
+    context: Context,
+    changes: Changes,
+    row: UrlRow,
+    turn: Turn,
+    now: float,
+    *,
+    duplicate: bool,
+    within_s: float = math.inf,
+) -> None:
     """The visit is over: the row is FETCHED and its next visit stands in the calendar."""
     row.state = State.FETCHED
     row.refresh = False
     row.redirects = 0 if row.status in CONTENT else row.redirects
-    if row.status not in (NOT_FOUND, GONE) and row.status < SERVER_ERROR:
+    if row.status not in (NOT_FOUND, GONE) and row.status < SERVER_ERROR and row.reason != Reason.SOFT_404:
         row.missing = 0
-    plan(context, changes, turn.key, row, now, duplicate=duplicate)
+    plan(context, changes, turn.key, row, now, duplicate=duplicate, within_s=within_s)

@@ -14,7 +14,7 @@ from gossamer.core.votes import importance
 from gossamer.model.limits import REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Digest, Kind, Outcome
 from gossamer.model.reason import Reason
-from gossamer.model.record import HostRow, UrlRow
+from gossamer.model.record import HostRow, State, UrlRow
 from gossamer.model.url import Url, parse
 from gossamer.policy.priority import link_level, redirect_level, sitemap_level
 from gossamer.policy.redirect import redirect_target
@@ -57,14 +57,15 @@ def links(
         wires = {key: wire for wire, key in group.links}
         fresh = wires.keys() - known[0] - known[1]  # in C: nearly all links of nearly all pages are known
         if fresh:
-            weight = importance(find(group.host))
+            ledger = find(group.host)
+            weight, lower = importance(ledger), duplicate or (ledger is not None and bool(ledger.mirror_of))
             found += [
                 Candidate(
                     url=wire,
                     key=key,
                     host=group.host,
                     site=group.site,
-                    level=link_level(depth + 1, has_query="?" in key, parent_duplicate=duplicate, importance=weight),
+                    level=link_level(depth + 1, has_query="?" in key, parent_duplicate=lower, importance=weight),
                     depth=depth + 1,
                     via=turn.key,
                 )
@@ -82,7 +83,7 @@ def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, ro
             key=entry.key,
             host=entry.host,
             site=entry.site,
-            level=sitemap_level(entry.priority),
+            level=sitemap_level(entry.priority, mirror=bool(row.mirror_of) and entry.host == row.host),
             depth=1,
             via=SITEMAP_VIA + turn.key,
         )
@@ -152,7 +153,8 @@ def redirect(
         row.reason, row.detail = Reason.REDIRECT_LIMIT, f"hop {row.redirects + 1} of a chain, to {url.wire}"
         context.counters.refuse(Reason.REDIRECT_LIMIT)
         return [], False
-    if changes.url(url.key) is not None:
+    known = changes.url(url.key)
+    if known is not None and known.state is not State.GONE:
         if _leads_back(changes, url.key, turn.key):
             row.reason, row.detail = Reason.REDIRECT_LOOP, f"its redirect to {url.wire} leads back to it"
             context.counters.refuse(Reason.REDIRECT_LOOP)

@@ -71,6 +71,19 @@ class HostQueue:
             raise AssertionError(msg)
         ahead.appendleft((place.sequence, Entry(place.key, place.refresh)))
 
+    def withdraw(self, level: int, sequence: int) -> bool:
+        """An entry is to be taken out of the queue in a commit, unless it is leased: then False, and it stays."""
+        if (level, sequence) in self.leased:
+            return False
+        ahead = self._ahead.get(level)
+        if ahead is not None:
+            kept = deque(place for place in ahead if place[0] != sequence)
+            if kept:
+                self._ahead[level] = kept
+            else:
+                del self._ahead[level]
+        return True
+
     def done(self, level: int, sequence: int) -> None:
         """Note that an entry was removed in a commit, and move the ledger's cursor."""
         self.leased.discard((level, sequence))

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core import calendar, ending, harvest, probing, softfour
+from gossamer.core import calendar, clusters, ending, harvest, probing, softfour
 from gossamer.core.account import account, unresolved
 from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
@@ -117,6 +117,10 @@ class Partition:
         """When something can be done without an event from outside."""
         return None if self._budget_out() else self.context.frontier.next_time()
 
+    def next_due(self) -> float | None:
+        """When the next planned visit is due; None when none is planned."""
+        return calendar.next_due(self.context)
+
     def _budget_out(self) -> bool:
         """Whether every page that may be fetched is fetched or being fetched."""
         limit = self.context.config.limits.pages
@@ -131,9 +135,12 @@ class Partition:
         return not (self.in_flight or self._pending or self._resolving or self.context.frontier.active)
 
     def exhausted(self, now: float) -> bool:
-        """Whether nothing is left that may be fetched within the patience of one hour. Parked hosts do not count."""
+        """Whether nothing is left that may be fetched within the patience of one hour. Parked hosts do not count.
+
+        A continuous crawl never is.
+        """
         frontier = self.context.frontier
-        if not self.idle() or frontier.can_refill():
+        if self.context.config.limits.continuous or not self.idle() or frontier.can_refill():
             return False
         limit = now + PATIENCE_S
         if any(at <= limit and not self._parked(host, now) for host, at in frontier.asleep().items()):
@@ -169,7 +176,7 @@ class Partition:
 
     def enqueue_due(self, now: float) -> int:
         """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
-        return calendar.enqueue_due(self.context, now)
+        return calendar.enqueue_due(self.context, now) + clusters.carry_on(self.context, now)
 
     # -- events in -------------------------------------------------------------------------------------------------
 
@@ -247,7 +254,7 @@ class Partition:
             probing.end(changes, host.row, "")
             softfour.learn(host.row, outcome.status, digest)
             if turn.errand is not None:
-                ending.judge_again(self.context, changes, turn.errand.about, host.row)
+                ending.judge_again(self.context, changes, turn.errand.about, host.row, now)
         candidates, again, verdict = self._settled(changes, host, pending, digest, row, now)
         if again:
             ending.requeue(self.context, changes, host.row, turn, row)

@@ -25,6 +25,8 @@ def note_votes(context: Context, changes: Changes, site: str, hosts: Iterable[st
         row = context.ledger.find(host, changes)
         if row is None or row.site == site:
             continue
+        if row.moved_to:
+            row = context.ledger.find(row.moved_to, changes) or row
         grown = add_vote(row.votes, hashed)
         if grown != row.votes:
             row.votes = grown

@@ -80,7 +80,10 @@ LEVEL_WEIGHTS: Final = (40, 20, 12, 8, 6, 5, 4, 2, 2, 1)  # per cent; level 0 is
 PENDING_PER_HOST_MAX: Final = 100_000
 SITE_HOSTS_MAX: Final = 10_000  # host names of one site that links may bring in: a wildcard name has no end of them
 LANE_RESIDENTS_MAX: Final = 64  # active hosts of one address that hold a slot
+MISSING_MAX: Final = 3  # 404s in a row after which a page is looked for once more
 HOST_QUANTUM: Final = 50  # turns a host keeps its slot while others wait
+REFRESHES_QUEUED_MAX: Final = 64  # of one host; what is due beyond waits in the order of its worth
+LATENESS_KEPT: Final = 100_000  # refreshes whose lateness is remembered; beyond, the past counts half
 UNCOMMITTED_PER_HOST_MAX: Final = 8  # pages of one host between fetch and commit
 
 # Digest
@@ -100,7 +103,7 @@ LINK_LOG_PAIRS_MAX: Final = 20_000  # pairs of hosts a worker gathers before it 
 LINK_LOG_FRAME_MAX_BYTES: Final = 64 * MIB  # of a link log, decompressed: twice the pairs with the longest names
 LINK_TOLD_MAX: Final = 100_000  # votes remembered as told to the core, in each of two generations
 RANK_HOSTS_MAX: Final = 20_000_000  # in the graph of `gossamer rank`; ~150 bytes each
-RANK_EDGES_MAX: Final = 100_000_000  # in the same graph; ~40 bytes each while it is read
+RANK_EDGES_MAX: Final = 50_000_000  # in the same graph; ~70 bytes each while it is read
 
 # Commit
 COMMIT_GROUP_S: Final = 0.05

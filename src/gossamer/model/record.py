@@ -119,6 +119,16 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     charset: str = ""
     missing: int = 0  # visits in a row that were answered 404 or 410
     pace: Pace | None = None  # of a page that was visited
+    content_digest: str = ""  # payload digest of the page it showed last, kept over errors; "": it shows none
+    copied_at: float = 0.0  # since when it is a copy, of whichever page: its place among the copies of that page
+    copied: bool = False  # others may be copies of it
+    promoted: bool = False  # it was a copy until its original went: the links of its next visit count in full
+    moving: str = ""  # key that a permanent redirect named at the last visit
+    moved_to: str = ""  # key of the page that has taken its place for good
+    moved_from: tuple[str, ...] = ()  # keys of pages whose history it has taken over; bounded
+    canonical_said: str = ""  # what became of its rel=canonical: policy.canonicals.Said, "" when it names no other page
+    wanted: float = 0.0  # when the visit was due that is queued for a refresh or put off; 0: none is
+    late: int = 0  # place among the visits of its host that are put off (core.overdue); 0: not among them
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):
@@ -134,6 +144,14 @@ class NewUrlRow(msgspec.Struct, array_like=True):
     discovered: float
     via: str
     redirects: int
+
+
+class UrlStage(msgspec.Struct, array_like=True):
+    """The first fields of a UrlRow, for those who ask no more; decodes from one, and sooner."""
+
+    url: str
+    host: str
+    state: State
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -177,7 +195,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     pending: int = 0  # URLs queued
     pending_by_level: list[int] = []
     cursor: list[int] = []  # per level: no live entry has a lower sequence
-    waiting_level: int = -1  # -1: not in a waiting queue
+    waiting_level: int = -1  # for its new pages; -1: not in a waiting queue
     waiting_sequence: int = 0
     fetched: int = 0
     failed: int = 0
@@ -199,6 +217,14 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     votes: Sketch = b""  # sketch of the sites that link to it (policy.importance)
     rank: float | None = None  # importance from 0 to 1 as `gossamer rank` found it; None: not seen by it
     ranked: float = 0.0  # when; unix seconds
+    mirrors: dict[str, int] = {}  # other host -> pages that are copies of the page of the same path there; bounded
+    shown: int = 0  # URLs that have shown a page
+    mirror_of: str = ""  # host whose pages it shows
+    moved_to: str = ""  # host to which its home page has moved for good: links to it count for that one
+    canonicals: dict[str, int] = {}  # policy.canonicals.Said -> pages whose rel=canonical came to this
+    refresh_waiting_level: int = -1  # the same as waiting_level, for its refreshes
+    refresh_waiting_sequence: int = 0
+    late: int = 0  # refreshes that are due and wait for room in its queue
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

@@ -40,6 +40,14 @@ def add_vote(sketch: bytes, hashed: int) -> bytes:
     return registers[:index] + bytes((rank,)) + registers[index + 1 :]
 
 
+def merged(sketch: bytes, other: bytes) -> bytes:
+    """The sketch of the sites that are in either: the same object when the other brings none."""
+    if len(other) != REGISTERS:
+        return sketch
+    both = bytes(map(max, sketch, other)) if len(sketch) == REGISTERS else other
+    return sketch if both == sketch else both
+
+
 def votes(sketch: bytes) -> float:
     """About how many sites are in a sketch."""
     if len(sketch) != REGISTERS:

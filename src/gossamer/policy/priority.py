@@ -19,7 +19,7 @@ def link_level(depth: int, *, has_query: bool = False, parent_duplicate: bool = 
     Args:
         depth: the link's own distance from its seed.
         has_query: whether it has a query.
-        parent_duplicate: whether the page is a copy of another.
+        parent_duplicate: whether the page is a copy of another, or the host that it leads to a mirror.
         importance: of the host it leads to, from 0 to 1 (policy.importance). No link goes before the seeds for it.
     """
     level = max(min(depth, 1), depth - round(HOST_GAIN * importance))
@@ -35,7 +35,8 @@ def redirect_level(level: int) -> int:
     return max(0, level - REDIRECT_GAIN)
 
 
-def sitemap_level(priority: float | None) -> int:
-    """Level of a sitemap entry, from the site's own priority (0.0-1.0, default 0.5)."""
+def sitemap_level(priority: float | None, *, mirror: bool = False) -> int:
+    """Level of a sitemap entry, from the site's own priority (0.0-1.0, default 0.5). `mirror`: its host is one."""
     value = 0.5 if priority is None else min(1.0, max(0.0, priority))
-    return SITEMAP_LEVEL + round((1.0 - value) * 4)
+    level = SITEMAP_LEVEL + round((1.0 - value) * 4)
+    return min(LEVELS - 1, level + DUPLICATE_PENALTY) if mirror else level

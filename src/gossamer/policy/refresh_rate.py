@@ -87,11 +87,27 @@ def observe(pace: Pace, at: float, *, changed: bool | None) -> bool:
         pace.changed = tuple((bucket, *kept[bucket]) for bucket in sorted(kept))
     else:
         pace.unchanged_s += interval_s
+    _bound(pace)
+    return True
+
+
+def add(pace: Pace, other: Pace) -> None:
+    """Take what was seen of another page as seen of this one."""
+    kept = {bucket: (visits, length_s) for bucket, visits, length_s in pace.changed}
+    for bucket, visits, length_s in other.changed:
+        before = kept.get(bucket, (0.0, 0.0))
+        kept[bucket] = before[0] + visits, before[1] + length_s
+    pace.changed = tuple((bucket, *kept[bucket]) for bucket in sorted(kept))
+    pace.unchanged_s += other.unchanged_s
+    _bound(pace)
+
+
+def _bound(pace: Pace) -> None:
+    """Let the past fade: how often a page changed long ago says little."""
     seen = sum(visits for _, visits, _ in pace.changed)
     if seen > CHANGES_KEPT or pace.unchanged_s + sum(length for _, _, length in pace.changed) > OBSERVED_KEPT_S:
         pace.changed = tuple((bucket, visits / 2, length / 2) for bucket, visits, length in pace.changed)
         pace.unchanged_s /= 2
-    return True
 
 
 def estimate(pace: Pace, prior: Prior) -> Prior:
