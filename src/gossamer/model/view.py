@@ -151,6 +151,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     statuses: dict[str, int] = {}
     refused: dict[str, int] = {}
     last_fetch: float = 0.0
+    importance: float = 0.0  # 0 to 1
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -263,6 +264,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     slice_s: float = 60.0
     duplicates: tuple[DuplicateView, ...] = ()  # largest groups first
     errors: dict[str, int] = {}  # digest and hook errors
+    important: tuple[HostView, ...] = ()  # most important first; those of importance 0 left out
+    importance_from: str = ""  # how importance was found, a few words
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from gossamer.model.errors import (
     UsageError,
 )
 from gossamer.model.view import Snapshot
-from gossamer.surface import planning, reading, settings, simulating
+from gossamer.surface import planning, ranking, reading, settings, simulating
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
@@ -53,6 +53,7 @@ app = typer.Typer(
 reading.register(app)
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 planning.register(app)
+ranking.register(app)
 simulating.register(app)
 
 

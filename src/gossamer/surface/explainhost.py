@@ -16,7 +16,7 @@ from gossamer.policy.networks import lane_id
 from gossamer.policy.robots import parse
 from gossamer.surface.evidence import Evidence
 from gossamer.surface.explainview import moment
-from gossamer.surface.hostview import gap_reason, speed_words
+from gossamer.surface.hostview import gap_reason, importance_words, speed_words
 from gossamer.surface.storescan import decoded
 from gossamer.surface.units import plural, show_duration
 
@@ -85,6 +85,8 @@ def host(evidence: Evidence) -> Step:
         ("response time", speed_words(row)),
         ("visits", f"{row.fetched:,} answered, {row.failed:,} failed{_last(row)}"),
     ]
+    if row.votes or row.rank is not None:
+        facts.append(("importance", importance_words(row)))
     if row.soft404s:
         facts.append(("not found", f"{plural(row.soft404s, 'page')} answered with 200 that say so (soft-404)"))
     if row.errors:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.core.votes import importance
 from gossamer.model.config import Politeness
 from gossamer.model.record import HostRow, RobotsState
 from gossamer.model.view import HostView
+from gossamer.policy.importance import votes
 from gossamer.policy.politeness import is_slow
 from gossamer.surface.explainview import moment
 from gossamer.surface.units import plural, show_duration
@@ -36,6 +38,7 @@ def host_view(row: HostRow, now: float, *, running: bool) -> HostView:
         statuses=dict(row.statuses),
         refused=dict(row.refused),
         last_fetch=row.last_fetch,
+        importance=importance(row),
     )
 
 
@@ -91,6 +94,14 @@ def gap_reason(row: HostRow, politeness: Politeness) -> str:
         capped = ", capped" if measured == politeness.max_delay_s else ""
         return f"{politeness.response_factor:g} × its average response time of {show_duration(row.response_s)}{capped}"
     return f"the configured minimum of {show_duration(politeness.min_delay_s)}"
+
+
+def importance_words(row: HostRow) -> str:
+    """How important a host is, and who says so."""
+    if row.rank is not None:
+        return f"{row.rank:.2f} of 1, ranked {moment(row.ranked)} (gossamer rank)"
+    count = round(votes(row.votes))
+    return f"{importance(row):.2f} of 1, by the votes of about {plural(count, 'other site')}" if count else "0 of 1"
 
 
 def speed_words(row: HostRow) -> str:

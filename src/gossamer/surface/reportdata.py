@@ -11,12 +11,15 @@ from typing import Final
 import msgspec
 
 from gossamer.core.counters import Totals
+from gossamer.core.votes import importance
 from gossamer.model.config import Config
 from gossamer.model.record import HostRow
 from gossamer.model.view import DuplicateView, ReportData, Snapshot
 from gossamer.policy.scope import ScopeRules
 from gossamer.ports.store import Store
+from gossamer.surface.explainview import moment
 from gossamer.surface.hostview import host_view
+from gossamer.surface.rankrow import last_summary
 from gossamer.surface.storescan import host_rows, url_row, url_rows
 from gossamer.surface.timeline import timeline
 from gossamer.version import VERSION
@@ -35,6 +38,7 @@ class Ranking(msgspec.Struct):
     most: list[HostRow]
     slowest: list[HostRow]
     failing: list[HostRow]
+    important: list[HostRow]
 
 
 class _Group(msgspec.Struct):
@@ -50,9 +54,9 @@ def report_data(
     """Everything a report shows; one pass over hosts, URL rows and the crawl log each, in bounded memory."""
     ranking = rank(host_rows(store))
     slices, slice_s = timeline(Path(config.directory) / "log")
-    most, slowest, failing = (
+    most, slowest, failing, important = (
         tuple(host_view(row, now, running=running) for row in rows)
-        for rows in (ranking.most, ranking.slowest, ranking.failing)
+        for rows in (ranking.most, ranking.slowest, ranking.failing, ranking.important)
     )
     return ReportData(
         generated=now,
@@ -72,26 +76,36 @@ def report_data(
         slice_s=slice_s,
         duplicates=duplicate_groups(store),
         errors=dict(totals.errors),
+        important=important,
+        importance_from=importance_words(store),
     )
 
 
+def importance_words(store: Store) -> str:
+    """How the importance of the hosts was found."""
+    summary = last_summary(store)
+    if summary is None:
+        return "by sites that link to them, as counted"
+    return f"by {summary.method} of {moment(summary.time)}; newer hosts by sites that link to them"
+
+
 def rank(rows: Iterable[HostRow]) -> Ranking:
-    """The hosts most fetched, slowest on average, and in trouble; HOSTS_SHOWN of each. The order is total."""
-    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [])
+    """HOSTS_SHOWN each of the hosts most fetched, slowest, in trouble and most important. The order is total."""
+    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [], [])
     total = 0
     for total, row in enumerate(rows, 1):
         marks = (
             (row.fetched, row.bytes) if row.fetched or row.failed else None,
             (row.response_s, row.fetched) if row.response_s else None,
             (bool(row.parked), row.failed) if row.parked or row.failed else None,
+            (importance(row), row.fetched) if row.rank or (row.votes and row.rank is None) else None,
         )
         for board, mark in zip(boards, marks, strict=True):
             if mark is not None:
                 # Names come in order, so that of equals the first ones stay: -total breaks every tie.
                 push = heapq.heappush if len(board) < HOSTS_SHOWN else heapq.heappushpop
                 push(board, (mark, -total, row))
-    most, slowest, failing = ([row for _, _, row in sorted(board, reverse=True)] for board in boards)
-    return Ranking(total, most, slowest, failing)
+    return Ranking(total, *([row for _, _, row in sorted(board, reverse=True)] for board in boards))
 
 
 def scope_words(config: Config, scope: ScopeRules) -> str:

@@ -43,6 +43,7 @@ def render_report(data: ReportData) -> RenderableType:
     parts += _section(f"Hosts ({show_count(data.hosts_total)}), most fetched first", _hosts(data.hosts))
     parts += _section("Slowest hosts", _hosts(data.slowest))
     parts += _section("Hosts in trouble", _troubled(data.failing))
+    parts += _section(f"Hosts that matter, {escape(data.importance_from)}", _important(data.important))
     parts += _section("Copies, largest groups first", _copies(data))
     parts += _section("Digest and hook errors", _bars(data.errors))
     lines = [notice_line(notice) for notice in shot.notices] + seed_failure_lines(shot)
@@ -110,6 +111,17 @@ def _hosts(hosts: Sequence[HostView]) -> RenderableType | None:
             show_duration(view.response_s),
             show_duration(view.delay_s),
         )
+    _more(table, len(hosts))
+    return table
+
+
+def _important(hosts: Sequence[HostView]) -> RenderableType | None:
+    if not hosts:
+        return None
+    table = _headed("host", "importance", "fetched", "queued")
+    for view in hosts[:ROWS_MAX]:
+        figures = (f"{view.importance:.2f}", show_count(view.fetched), show_count(view.pending))
+        table.add_row(Text(shorten(view.host, 60)), *figures)
     _more(table, len(hosts))
     return table
 
