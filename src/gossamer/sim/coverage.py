@@ -77,7 +77,7 @@ def cover(world: World, store: Store) -> Coverage:
 
 def _cover_some(found: Coverage, missed: Counter[str], host: Host, store: Store, numbers: range) -> None:
     pages = [page for page in (page_of(host, number) for number in numbers) if wanted(host, page)]
-    rows = store.get_many(Cf.URL, [(host.prefix + page.path).encode() for page in pages])
+    rows = store.get_many(Cf.URL, [host.key(page.path).encode() for page in pages])
     for page, raw in zip(pages, rows, strict=True):
         row = decode_url(raw) if raw is not None else None
         fetched = row is not None and row.visits > 0

@@ -15,6 +15,7 @@ from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
 from gossamer.sim.laws import Change, draw
 from gossamer.sim.world import World, content_law
+from gossamer.sim.worldhost import path_of
 from gossamer.sim.worldpage import number_of, page_of
 
 READ: Final = (200, 304)
@@ -64,7 +65,7 @@ class Currency:
         host = self._world.find(event.host)
         if host is None or host.trap or host.mirror_of >= 0:
             return None
-        path = "/" + event.key.partition(")/")[2]
+        path = path_of(event.key)
         found = number_of(path, host.size)
         if found is None:
             return None

@@ -21,7 +21,7 @@ from gossamer.sim.laws import DAY_S
 from gossamer.sim.onlooker import Choices, Onlooker, Wait
 from gossamer.sim.run import Run
 from gossamer.sim.world import START, World
-from gossamer.sim.worldhost import CDN, as_number
+from gossamer.sim.worldhost import CDN, as_number, path_of
 from gossamer.sim.worldtrap import is_trap
 
 SAMPLE_PAGES: Final = 20_000  # pages whose copies are compared with the web, about
@@ -110,7 +110,7 @@ class _Log:
         self.sites[event.site] += event.status > 0
         host = self._world.find(event.host)
         if host is not None and host.trap:
-            path = "/" + event.key.partition(")/")[2]
+            path = path_of(event.key)
             if is_trap(host, event.host, path):
                 self.trapped[host.trap] += 1
 

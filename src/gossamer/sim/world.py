@@ -199,12 +199,12 @@ class World(SimWeb):
     def _links(self, host: Host, page: Page) -> tuple[Links, ...]:
         base = f"{host.scheme}://{host.name}"
         paths = dict.fromkeys(page_of(host, number).path for number in linked_pages(host, page))
-        own = Links(host.name, host.site, tuple((base + path, host.prefix + path) for path in paths))
+        own = Links(host.name, host.site, tuple((base + path, host.key(path)) for path in paths))
         groups = [own]
         for number in linked_hosts(host, page, len(self.all)):
             other = self.all[number]
             scheme = other.scheme if mix(page.bits, number) % 3 else "http"
-            groups.append(Links(other.name, other.site, ((f"{scheme}://{other.name}/", other.prefix + "/"),)))
+            groups.append(Links(other.name, other.site, ((f"{scheme}://{other.name}/", other.key("/", scheme)),)))
         return tuple(groups)
 
     def _sitemap(self, host: Host, now: float, seconds: float) -> Answer:
@@ -215,7 +215,7 @@ class World(SimWeb):
             page = page_of(host, number)
             changed = self.start + change_law(page).at(days)[1] * DAY_S
             if page.kind in ("page", "copy", "near"):
-                entries.append(SitemapEntry(base + page.path, host.prefix + page.path, host.name, host.site, changed))
+                entries.append(SitemapEntry(base + page.path, host.key(page.path), host.name, host.site, changed))
         return Answer(headers=(("content-type", "application/xml"),), entries=tuple(entries), seconds=seconds)
 
     def _mirrored(self, host: Host) -> Host:

@@ -22,6 +22,7 @@ TRAPS: Final[tuple[Trap, ...]] = ("calendar", "session", "facets", "loop", "deep
 SIZE_SHIFT: Final = 4.0  # flattens the head of the power law: the largest of 20,000 hosts has 22,000 of a million URLs
 HUB_SHARE: Final = 0.005  # of the hosts: the seeds, in good order, whose pages link to all other hosts
 SITEMAP_MAX: Final = 1_000  # pages that a sitemap lists
+PLAIN: Final = " http"  # how the key of a URL without TLS ends
 TOLD_TO_WAIT_S: Final = 120  # Retry-After of the hosts that send one
 THROTTLE_WINDOW_S: Final = 900.0
 CDN: Final = RangeSet([parsed for parsed in (parse_range("104.16.0.0/13"),) if parsed is not None])
@@ -63,10 +64,19 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     sitemap: bool
     children: tuple[int, ...] = ()  # hosts that a hub links to
 
+    def key(self, path: str, scheme: str = "") -> str:
+        """URL key of a path, under the host's own scheme or another."""
+        return f"{self.prefix}{path}{PLAIN}" if (scheme or self.scheme) == "http" else self.prefix + path
+
     @property
     def unreadable(self) -> bool:
         """Whether its rules close it, or its robots.txt is no such file: nothing of it is ever wanted."""
         return self.robots in ("html", "closed", "too-slow")
+
+
+def path_of(key: str) -> str:
+    """The path that a URL key ends with."""
+    return "/" + key.partition(")/")[2].removesuffix(PLAIN)
 
 
 def sizes(hosts: int, urls: int) -> list[int]:
