@@ -29,30 +29,30 @@ from tests.support.politeness import by_address, by_host, read_log, short_gaps
 HOSTS, PAGES = 12, 40
 GAP_S = 0.25
 KILLS = 10
-PATIENCE_S = 12.0  # a point that is not come to in this time, and the kill is a random one
+PATIENCE_S = 45.0  # a point that is not come to in this time, and the kill is a random one
 UNSETTLED_S = 5.0
 RULES = b"User-agent: *\nDisallow: /private\n"
 LAUNCH = Path(__file__).with_name("launch.py")
 
 # Who is killed where, and at most at which call. `parent` and `group` take the crawl with the worker.
 POINTS: dict[str, int] = {
-    "worker pwrite half parent": 40,
-    "worker pwrite half group": 40,
-    "worker pwrite before parent": 40,
-    "worker pwrite after parent": 40,
-    "worker fdatasync before parent": 20,
-    "worker fdatasync after group": 20,
+    "worker pwrite half parent": 16,
+    "worker pwrite half group": 16,
+    "worker pwrite before parent": 16,
+    "worker pwrite after parent": 16,
+    "worker fdatasync before parent": 8,
+    "worker fdatasync after group": 8,
     "worker draft half parent": 1,
     "worker draft after group": 1,
     "worker replace before parent": 1,
     "worker rename before parent": 1,
     "worker rename after group": 1,
-    "main commit before group": 150,
-    "main commit after self": 150,
-    "main sync before self": 20,
-    "main sync after group": 20,
-    "main write half self": 12,
-    "main write before group": 12,
+    "main commit before group": 80,
+    "main commit after self": 80,
+    "main sync before self": 6,
+    "main sync after group": 6,
+    "main write half self": 5,
+    "main write before group": 5,
     "main ftruncate before group": 1,
     "main ftruncate after self": 1,
     "main draft half self": 1,
@@ -151,7 +151,7 @@ def killed(crawl: Crawl, chance: random.Random, plan: list[str]) -> tuple[list[f
             process, limit_s = begin(crawl, "", note), chance.uniform(0.3, 2.5)
         else:
             role, point, how, victim = name.split()
-            number = chance.randint(1, POINTS.get(name, 150))
+            number = chance.randint(1, POINTS.get(name, 80))
             process, limit_s = begin(crawl, f"{role} {point} {how} {number} {victim}", note), PATIENCE_S
         began = time.monotonic()
         assert await_kill(crawl, process, limit_s), f"came to its end before {name}: {crawl.output[-2000:]}"
