@@ -28,13 +28,22 @@ RULES = LinkRules(scope=compile_scope(Config().scope, [SEED]))
 
 
 def read(
-    reader: LinkReader, page: Page, year: int = 2026, depth: int = 1, *, job: int = 1, at_s: float = 0.0
+    reader: LinkReader,
+    page: Page,
+    year: int = 2026,
+    depth: int = 1,
+    *,
+    job: int = 1,
+    at_s: float = 0.0,
+    tell_all: bool = False,
 ) -> Judged:
     url, encoding, texts = page
     links = [(text, False) for text in texts]
     base = Base(url, encoding)
     now = datetime(year, 6, 1, tzinfo=UTC).timestamp() + at_s
-    return reader.read(links, base, job=job, own_key="own", depth=depth, via=url, now=now, nofollow=False)
+    return reader.read(
+        links, base, job=job, own_key="own", depth=depth, via=url, now=now, nofollow=False, tell_all=tell_all
+    )
 
 
 _PARTS = st.sampled_from(
@@ -106,6 +115,15 @@ def test_links_that_the_core_has_rows_for_are_not_told_again_for_an_hour() -> No
     assert wires(again) == ["/b", "/c?d"]  # a query is compared with that of the page, so each page tells it
     assert again.found == 3
     assert wires(read(reader, page, job=11, at_s=linkreader.SETTLED_S)) == ["/a", "/b", "/c?d"]
+
+
+def test_a_page_whose_links_count_more_now_tells_all_of_them() -> None:
+    reader = LinkReader(RULES, Hooks())
+    page = ("http://example.com/", "utf-8", ["/a", " /b"])
+    assert wires(read(reader, page, job=1)) == ["/a", "/b"]
+    reader.settle(1, (), START_S)
+    assert wires(read(reader, page, job=2)) == []
+    assert wires(read(reader, page, job=3, tell_all=True)) == ["/a", "/b"]
 
 
 def test_a_settled_link_is_still_refused_where_the_page_speaks_against_it() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gossamer.core.changes import decode_site
+from gossamer.core.turn import Turn
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
-from gossamer.policy.twins import EQUAL_PAIRS_MIN, Pair
-from gossamer.sim.check import recount
+from gossamer.policy.twins import EQUAL_PAIRS_MIN, Pair, are_merged
+from gossamer.sim.check import recount, url_rows
 from gossamer.sim.make import config
 from gossamer.sim.run import Run
-from gossamer.sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
 
 PAGES = 40
 
@@ -65,3 +66,50 @@ def test_a_site_whose_forms_differ_is_fetched_in_both() -> None:
     pages = {(served.host, served.target) for served in run.served if served.target.startswith("/p")}
     assert len(pages) == 2 * PAGES
     assert Reason.TWIN not in run.partition.context.counters.totals.refused
+
+
+def changing(*, differ_later: bool) -> Run:
+    """A merged site all of whose pages change, in both forms alike or in one only."""
+    state = {"http://example.com": "1", "https://example.com": "1"}
+
+    def page(target: str, scheme: str) -> Answer:
+        number = int(target[2:]) if target.startswith("/p") else 0
+        links = tuple(f"{form}/p{number + 1}" for form in state) if number < PAGES else ()
+        body = f"{target} {state[f'{scheme}://example.com']}".encode()
+        return Answer(body=body, links=links, content_hash=hash(body) & 0xFFFF_FFFF)
+
+    class Web(SimWeb):
+        def answer(self, turn: Turn) -> Answer:
+            return NO_ROBOTS if turn.target == "/robots.txt" else page(turn.target, turn.scheme)
+
+    web = Web({"example.com": SimHost(address="20.0.1.1")})
+    made = config(limits={"depth": 100}, refresh={"policy": "uniform", "interval_s": 7_200.0})
+    run = Run(web, made, [f"{form}/" for form in state])
+    assert run.go()
+    assert are_merged(*site(run).twins[Pair.SCHEME])
+    state["https://example.com"] = "2"
+    if not differ_later:
+        state["http://example.com"] = "2"
+    for _ in range(6):
+        run.wait(7_200.0)
+        run.enqueue_due()
+        assert run.go()
+        assert recount(run.store) == []
+    return run
+
+
+def test_a_merge_outlives_a_change_of_both_forms() -> None:
+    run = changing(differ_later=False)
+    assert are_merged(*site(run).twins[Pair.SCHEME])
+
+
+def test_a_merge_ends_when_the_forms_part_later() -> None:
+    run = changing(differ_later=True)
+    assert site(run).twins[Pair.SCHEME][1] > 0
+    assert not are_merged(*site(run).twins[Pair.SCHEME])
+    for _ in range(6):
+        run.wait(7_200.0)
+        run.enqueue_due()
+        assert run.go()
+    keys = {row.url for row in url_rows(run.store).values() if "/p" in row.url}
+    assert len(keys) > 1.5 * PAGES, "links of both forms are admitted again"

@@ -36,6 +36,8 @@ def note(host: HostRow, row: UrlRow, said: str) -> None:
         return
     if row.canonical_said:
         bump(host.canonicals, row.canonical_said, -1)
+        if host.canonicals[row.canonical_said] <= 0:
+            del host.canonicals[row.canonical_said]
     if said:
         bump(host.canonicals, said)
     row.canonical_said = said

@@ -1,30 +1,14 @@
-"""Evidence that a site serves the same under http and https, or with and without www, and what follows from it."""
+"""What follows once a site was seen to serve the same under http and https, or with and without www (`twinpairs`)."""
 
 from __future__ import annotations
 
-from gossamer.core.changes import Changes, decode_site, encode
-from gossamer.model.record import Cf, SiteRow, State, UrlRow
-from gossamer.policy.duplicates import is_near
+from typing import Final
+
+from gossamer.core.changes import Changes
+from gossamer.model.record import SiteRow, State
 from gossamer.policy.twins import are_merged, twin_keys
 
-OK = 200
-
-
-def note_pair(changes: Changes, key: str, site: str, row: UrlRow, now: float) -> None:
-    """Compare a page, at its first visit, with its twins that are fetched, and count the pairs in the site's row."""
-    if row.visits != 1:
-        return
-    for pair, twin in twin_keys(key, site):
-        other = changes.url(twin)
-        if other is None or other.state is not State.FETCHED or other.status != OK:
-            continue
-        slot = site.encode()
-        raw = changes.get(Cf.SITE, slot)
-        ledger = decode_site(raw) if raw is not None else SiteRow(window_start=now)
-        equal, unequal = ledger.twins.get(pair, (0, 0))
-        same = _same(row, other)
-        ledger.twins[pair] = (equal + same, unequal + (not same))
-        changes.put(Cf.SITE, slot, encode(ledger))
+OK: Final = 200
 
 
 def known_twin(changes: Changes, site: SiteRow, key: str, site_name: str) -> str | None:
@@ -35,9 +19,3 @@ def known_twin(changes: Changes, site: SiteRow, key: str, site_name: str) -> str
             if row is not None and (row.state is State.QUEUED or (row.state is State.FETCHED and row.status == OK)):
                 return twin
     return None
-
-
-def _same(row: UrlRow, other: UrlRow) -> bool:
-    if row.payload_digest == other.payload_digest or (row.content_hash and row.content_hash == other.content_hash):
-        return True
-    return row.simhash is not None and other.simhash is not None and is_near(row.simhash, other.simhash)

@@ -102,6 +102,7 @@ class Kind(StrEnum):
     PAGE = "page"
     ROBOTS = "robots"
     SITEMAP = "sitemap"
+    KEY = "key"  # what shows that a ping is the host's own
     PROBE = "probe"  # a made-up path, to learn the site's own not-found page
 
 
@@ -149,6 +150,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     via: str = ""  # WARC metadata: the referring URL
     parse: bool = True
     elapsed_s: float = 0.0
+    tell_all: bool = False  # links that were told lately are told again: they count more now
 
 
 class Links(msgspec.Struct, frozen=True, array_like=True):
@@ -201,3 +203,5 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     cpu_s: float = 0.0
     closed: tuple[str, ...] = ()  # segments that the worker has finished since its last answer
     votes: tuple[str, ...] = ()  # hosts of other sites it leads to, of which its site's vote was not told lately
+    feeds: tuple[tuple[str, str], ...] = ()  # feeds that a page names as its alternates: (wire form, key)
+    feed: bool = False  # its entries are the items of a feed

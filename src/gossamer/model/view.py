@@ -103,6 +103,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     queue_by_level: list[int] = msgspec.field(default_factory=_levels)
     refresh_queued: int = 0
     due_now: int = 0
+    refresh_late: int = 0  # refreshes that are due and wait for room in the queue of their host
+    refreshes: int = 0  # made of late, whose lateness is told:
+    lateness_p50_s: float = 0.0  # from when a visit was due until it was over; at most, as are the others
+    lateness_p99_s: float = 0.0
+    lateness_max_s: float = 0.0  # ever
+    slipped_by_level: list[int] = msgspec.field(default_factory=_levels)  # refreshes made over an hour late
     statuses: dict[str, int] = {}  # "200" -> responses
     failures: dict[str, int] = {}  # page.Failure -> visits
     duplicates_exact: int = 0
@@ -152,6 +158,8 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int] = {}
     last_fetch: float = 0.0
     importance: float = 0.0  # 0 to 1
+    hints: str = ""  # what is wrong with its word that pages have changed
+    copies: str = ""  # that it is a mirror, or that its rel=canonical is not believed; empty when neither
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -264,8 +272,11 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     slice_s: float = 60.0
     duplicates: tuple[DuplicateView, ...] = ()  # largest groups first
     errors: dict[str, int] = {}  # digest and hook errors
+    hints: dict[str, int] = {}  # what became of hints and pings: name -> URLs
+    misleading: tuple[HostView, ...] = ()  # whose word that pages have changed is not believed, most often first
     important: tuple[HostView, ...] = ()  # most important first; those of importance 0 left out
     importance_from: str = ""  # how importance was found, a few words
+    mirrors: tuple[HostView, ...] = ()  # mirrors of other hosts, and those whose rel=canonical is not believed
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

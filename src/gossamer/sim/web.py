@@ -24,6 +24,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()  # wire forms, read and judged as a digest worker does
     groups: tuple[Links, ...] = ()  # more links, as a worker would have found them: large webs are cheaper so
     entries: tuple[SitemapEntry, ...] = ()  # what a sitemap lists, read already
+    feed: bool = False  # it is a feed, and these are its items
+    feeds: tuple[str, ...] = ()  # wire forms of the feeds that a page names
     failure: Failure | None = None
     breaks_off: bool = False  # the connection is lost after the body that is given
     seconds: float = 0.2  # from the request until all is there
@@ -34,6 +36,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     sketch: bytes = b""
     text_chars: int = 0
     nofollow: bool = False
+    canonical: str = ""  # rel=canonical
     digest_s: float | None = None  # time until its digest is there, instead of the run's
     lost: bool = False  # no worker can archive it
 

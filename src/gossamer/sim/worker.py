@@ -35,10 +35,13 @@ def make_digest(context: Context, job: Job, answer: Answer, pointer: Pointer, no
         sketch=answer.sketch,
         text_chars=answer.text_chars,
         nofollow=answer.nofollow,
+        canonical=_canonical(job, answer),
         links=links,
         votes=_votes(job, links),
         refused=refused,
         entries=_entries(context, job, answer) if sitemap else (),
+        feed=answer.feed and sitemap,
+        feeds=_feeds(answer) if page else (),
         links_found=len(answer.links) + sum(len(group.links) for group in answer.groups),
     )
 
@@ -63,6 +66,11 @@ def _links(context: Context, job: Job, answer: Answer, refused: dict[str, int], 
     return (*ready, *(Links(host, site, tuple(links)) for (host, site), links in found.items()))
 
 
+def _canonical(job: Job, answer: Answer) -> tuple[str, str] | None:
+    url = parse(answer.canonical, job.url) if answer.canonical else None
+    return (url.wire, url.key) if isinstance(url, Url) else None
+
+
 def _votes(job: Job, links: tuple[Links, ...]) -> tuple[str, ...]:
     """The hosts of other sites that the page leads to; those of settled links too, since here none are left out."""
     hosts = {group.host: group.site for group in links}
@@ -71,6 +79,11 @@ def _votes(job: Job, links: tuple[Links, ...]) -> tuple[str, ...]:
     own = parse(job.url)
     site = own.site if isinstance(own, Url) else ""
     return tuple(host for host, of_site in hosts.items() if of_site != site)[:LINK_HOSTS_PER_PAGE_MAX]
+
+
+def _feeds(answer: Answer) -> tuple[tuple[str, str], ...]:
+    urls = map(parse, answer.feeds)
+    return tuple((url.wire, url.key) for url in urls if isinstance(url, Url))
 
 
 def _entries(context: Context, job: Job, answer: Answer) -> tuple[SitemapEntry, ...]:

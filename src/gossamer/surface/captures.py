@@ -24,6 +24,7 @@ from gossamer.ports.archive import Capture
 from gossamer.ports.store import Store
 from gossamer.surface.storescan import decoded, url_row
 
+MOVED_READ_MAX: Final = 16  # pages whose place another has taken, and whose captures are told with its own
 INDEXED_MAX: Final = 10_000  # versions of one URL taken from the indexes
 _LINE_MAX_BYTES: Final = 64 * 1024
 
@@ -57,7 +58,21 @@ class Captures:
         return [] if row is None or not isinstance(parsed, Url) else self.of_row(parsed.key, row)
 
     def of_row(self, key: str, row: UrlRow) -> list[Visit]:
-        """Stored copies of the URL of a row, newest first."""
+        """Stored copies of the URL of a row, newest first, those of pages whose place it has taken among them."""
+        visits = self._of_url(key, row)
+        taken = {key}
+        waiting = list(row.moved_from)
+        while waiting and len(taken) <= MOVED_READ_MAX:
+            name = waiting.pop()
+            earlier = url_row(self._store, name) if name not in taken else None
+            taken.add(name)
+            if earlier is not None:
+                own = self._of_url(name, earlier)
+                visits += [msgspec.structs.replace(visit, url=visit.url or earlier.url) for visit in own]
+                waiting += earlier.moved_from
+        return sorted(visits, key=lambda visit: visit.time, reverse=True)
+
+    def _of_url(self, key: str, row: UrlRow) -> list[Visit]:
         known = list(row.history)
         if row.pointer is not None:
             known.append((row.visited, row.status, row.pointer))
@@ -65,8 +80,7 @@ class Captures:
             seen = {(pointer.segment, pointer.offset) for _, _, pointer in known}
             older = (found for found in self._indexed(key, row.url) if (found.segment, found.offset) not in seen)
             known = [(0.0, 0, pointer) for pointer in older] + known
-        visits = [self._visit(date, status, pointer, row) for date, status, pointer in known]
-        return sorted(visits, key=lambda visit: visit.time, reverse=True)
+        return [self._visit(date, status, pointer, row) for date, status, pointer in known]
 
     def _visit(self, date: float, status: int, pointer: Pointer, row: UrlRow) -> Visit:
         """What the record says; what the row says where the record cannot be read (`verify` reports that)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from gossamer.core.admission import GONE_IGNORED_S
 from gossamer.core.keys import due_key
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
@@ -17,7 +18,12 @@ from gossamer.surface.units import plural, show_duration, show_size
 
 # Steps that keep a URL out, or let it wait, in the order in which they are met.
 _BARRIERS: Final = ("scope", "type", "traps", "growth", "budgets", "robots.txt")
-_KINDS: Final = {Kind.ROBOTS: "a robots.txt", Kind.SITEMAP: "a sitemap", Kind.PROBE: "a made-up page, to learn its 404"}
+_KINDS: Final = {
+    Kind.ROBOTS: "a robots.txt",
+    Kind.SITEMAP: "a sitemap",
+    Kind.PROBE: "a made-up page, to learn its 404",
+    Kind.KEY: "the key of a ping",
+}
 
 
 def outcome(evidence: Evidence) -> Step:
@@ -65,23 +71,8 @@ def _reason(row: UrlRow) -> str:
     return f"{row.reason}: {row.detail}" if row.detail else row.reason
 
 
-def relations(evidence: Evidence) -> Step | None:
-    """What it is a copy of, and where it redirects to; None when neither."""
-    row = evidence.row
-    if row is None:
-        return None
-    facts: list[tuple[str, str]] = []
-    words: list[str] = []
-    if row.duplicate_of:
-        words.append(_copy(row))
-        facts.append(("original", _target(evidence, row.duplicate_of)))
-    if row.redirect_to:
-        words.append("a redirect")
-        facts.append(("leads to", _target(evidence, row.redirect_to)))
-    return Step("relations", "note", " and ".join(words), tuple(facts)) if words else None
-
-
-def _copy(row: UrlRow) -> str:
+def copy_words(row: UrlRow) -> str:
+    """What kind of copy it is."""
     return "a near copy" if row.duplicate_kind == "near" else "an exact copy"
 
 
@@ -90,14 +81,8 @@ def _named(evidence: Evidence, key: str) -> str:
     return key if row is None else row.url
 
 
-def _target(evidence: Evidence, key: str) -> str:
-    """Another URL and what became of it, in a few words."""
-    row = url_row(evidence.crawl.store, key)
-    if row is None:
-        return f"{key} (never admitted)"
-    if row.visits:
-        return f"{row.url} (status {row.status})"
-    return f"{row.url} ({row.state.name.lower()}{': ' + row.reason if row.reason else ''})"
+def _since(wanted: float) -> str:
+    return f"; due since {moment(wanted)}" if wanted else ""
 
 
 def next_visit(evidence: Evidence) -> Step:
@@ -106,9 +91,14 @@ def next_visit(evidence: Evidence) -> Step:
     if row is None:
         return Step(name, "note", "none is planned")
     if row.refresh:
-        return Step(name, "wait", "it is queued for a refresh")
+        return Step(name, "wait", f"it is queued for a refresh{_since(row.wanted)}")
+    if row.late:
+        return Step(name, "wait", f"put off until its host's queue has room: others are worth more{_since(row.wanted)}")
     if row.state is State.QUEUED:
         return Step(name, "wait", "when its turn comes")
+    if row.state is State.GONE:
+        until = moment(row.visited + GONE_IGNORED_S)
+        return Step(name, "note", f"none is planned; a link to it that is found after {until} brings it back")
     if not row.due:
         return Step(name, "note", "none is planned")
     if evidence.crawl.store.get(Cf.DUE, due_key(row.due, evidence.url.key)) is None:
@@ -153,7 +143,7 @@ def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
 def _fetched(evidence: Evidence, row: UrlRow) -> tuple[str, Mark]:
     words = f"fetched with status {row.status} at {moment(row.visited)}"
     if row.duplicate_of:
-        words += f", {_copy(row)} of {_named(evidence, row.duplicate_of)}"
+        words += f", {copy_words(row)} of {_named(evidence, row.duplicate_of)}"
     if row.redirect_to:
         words += f", a redirect to {_named(evidence, row.redirect_to)}"
     if row.reason:

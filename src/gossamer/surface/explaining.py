@@ -5,7 +5,7 @@ from __future__ import annotations
 from gossamer.model.reason import Reason
 from gossamer.model.url import parse
 from gossamer.model.view import Explanation
-from gossamer.surface import explainend, explainhost, explainurl
+from gossamer.surface import explaincopies, explainend, explainhost, explainurl
 from gossamer.surface.captures import Captures
 from gossamer.surface.evidence import Crawled, gather
 
@@ -31,7 +31,7 @@ def explain(crawl: Crawled, captures: Captures, asked: str) -> Explanation:
         explainhost.lane(evidence),
         explainhost.queue(evidence),
         explainend.outcome(evidence),
-        explainend.relations(evidence),
+        explaincopies.relations(evidence),
         explainend.next_visit(evidence),
     )
     steps = tuple(step for step in found if step is not None)

@@ -10,8 +10,9 @@ from gossamer.model.record import HostRow, RobotsState
 from gossamer.model.view import HostView
 from gossamer.policy.importance import votes
 from gossamer.policy.politeness import is_slow
+from gossamer.surface.copywords import host_words
 from gossamer.surface.explainview import moment
-from gossamer.surface.units import plural, show_duration
+from gossamer.surface.units import plural, show_count, show_duration
 
 _OWN_FAULTS_SHOWN: Final = 1  # failures in a row from which on they are named
 
@@ -39,6 +40,8 @@ def host_view(row: HostRow, now: float, *, running: bool) -> HostView:
         refused=dict(row.refused),
         last_fetch=row.last_fetch,
         importance=importance(row),
+        copies=host_words(row),
+        hints=hint_words(row),
     )
 
 
@@ -58,6 +61,18 @@ def standing(row: HostRow, now: float, *, running: bool) -> tuple[str, str]:
     if running:
         return "ready", "may be asked now; a slot and its server's lane decide when"
     return "waiting", f"{plural(row.pending, 'URL')} queued; the crawl is not running"
+
+
+def hint_words(row: HostRow) -> str:
+    """What is wrong with a host's word that its pages have changed; "" when nothing is known to be."""
+    record = row.hints
+    if record is None or not (record.absurd or record.doubted):
+        return ""
+    parts = [f"{show_count(record.absurd)} dates that can be no page's"] if record.absurd else []
+    if record.doubted:
+        share = f"{record.borne / record.tried:.0%}" if record.tried else "none"
+        parts.append(f"{show_count(record.doubted)} not believed, since {share} of those tried were borne out")
+    return ", ".join(parts)
 
 
 def closed_robots(row: HostRow, now: float) -> RobotsState | None:

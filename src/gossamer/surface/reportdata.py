@@ -15,10 +15,11 @@ from gossamer.core.votes import importance
 from gossamer.model.config import Config
 from gossamer.model.record import HostRow
 from gossamer.model.view import DuplicateView, ReportData, Snapshot
+from gossamer.policy.canonicals import is_distrusted
 from gossamer.policy.scope import ScopeRules
 from gossamer.ports.store import Store
 from gossamer.surface.explainview import moment
-from gossamer.surface.hostview import host_view
+from gossamer.surface.hostview import hint_words, host_view
 from gossamer.surface.rankrow import last_summary
 from gossamer.surface.storescan import host_rows, url_row, url_rows
 from gossamer.surface.timeline import timeline
@@ -39,6 +40,8 @@ class Ranking(msgspec.Struct):
     slowest: list[HostRow]
     failing: list[HostRow]
     important: list[HostRow]
+    mirrors: list[HostRow]
+    misleading: list[HostRow]
 
 
 class _Group(msgspec.Struct):
@@ -54,9 +57,16 @@ def report_data(
     """Everything a report shows; one pass over hosts, URL rows and the crawl log each, in bounded memory."""
     ranking = rank(host_rows(store))
     slices, slice_s = timeline(Path(config.directory) / "log")
-    most, slowest, failing, important = (
+    most, slowest, failing, important, mirrors, misleading = (
         tuple(host_view(row, now, running=running) for row in rows)
-        for rows in (ranking.most, ranking.slowest, ranking.failing, ranking.important)
+        for rows in (
+            ranking.most,
+            ranking.slowest,
+            ranking.failing,
+            ranking.important,
+            ranking.mirrors,
+            ranking.misleading,
+        )
     )
     return ReportData(
         generated=now,
@@ -78,6 +88,9 @@ def report_data(
         errors=dict(totals.errors),
         important=important,
         importance_from=importance_words(store),
+        mirrors=mirrors,
+        misleading=misleading,
+        hints=dict(totals.hints),
     )
 
 
@@ -90,8 +103,11 @@ def importance_words(store: Store) -> str:
 
 
 def rank(rows: Iterable[HostRow]) -> Ranking:
-    """HOSTS_SHOWN each of the hosts most fetched, slowest, in trouble and most important. The order is total."""
-    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [], [])
+    """HOSTS_SHOWN each of the hosts most fetched, slowest, in trouble and most important, and of mirrors and liars.
+
+    The order is total.
+    """
+    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [], [], [], [])
     total = 0
     for total, row in enumerate(rows, 1):
         marks = (
@@ -99,6 +115,8 @@ def rank(rows: Iterable[HostRow]) -> Ranking:
             (row.response_s, row.fetched) if row.response_s else None,
             (bool(row.parked), row.failed) if row.parked or row.failed else None,
             (importance(row), row.fetched) if row.rank or (row.votes and row.rank is None) else None,
+            (bool(row.mirror_of), row.fetched) if row.mirror_of or is_distrusted(row.canonicals) else None,
+            (row.hints.absurd + row.hints.doubted, row.fetched) if hint_words(row) and row.hints else None,
         )
         for board, mark in zip(boards, marks, strict=True):
             if mark is not None:

@@ -45,6 +45,9 @@ def render_report(data: ReportData) -> RenderableType:
     parts += _section("Hosts in trouble", _troubled(data.failing))
     parts += _section(f"Hosts that matter, {escape(data.importance_from)}", _important(data.important))
     parts += _section("Copies, largest groups first", _copies(data))
+    parts += _section("Mirrors, and hosts whose rel=canonical is not believed", _mirrors(data.mirrors))
+    parts += _section("Hints and pings, by what became of them", _bars(data.hints))
+    parts += _section("Hosts whose word on changes misleads", _misleading(data.misleading))
     parts += _section("Digest and hook errors", _bars(data.errors))
     lines = [notice_line(notice) for notice in shot.notices] + seed_failure_lines(shot)
     parts += _section("Notices", Text("\n".join(lines)) if lines else None)
@@ -126,6 +129,16 @@ def _important(hosts: Sequence[HostView]) -> RenderableType | None:
     return table
 
 
+def _misleading(hosts: Sequence[HostView]) -> RenderableType | None:
+    if not hosts:
+        return None
+    table = _grid(("", 0), ("", 0))
+    for view in hosts[:ROWS_MAX]:
+        table.add_row(Text(shorten(view.host, 60)), Text(escape(view.hints)))
+    _more(table, len(hosts))
+    return table
+
+
 def _troubled(hosts: Sequence[HostView]) -> RenderableType | None:
     if not hosts:
         return None
@@ -133,6 +146,16 @@ def _troubled(hosts: Sequence[HostView]) -> RenderableType | None:
     for view in hosts[:ROWS_MAX]:
         why = view.parked or view.why or view.robots
         table.add_row(Text(shorten(view.host, 60)), f"{show_count(view.failed)} failed", Text(escape(why)))
+    _more(table, len(hosts))
+    return table
+
+
+def _mirrors(hosts: Sequence[HostView]) -> RenderableType | None:
+    if not hosts:
+        return None
+    table = _grid(("", 0), ("right", 1), ("", 0))
+    for view in hosts[:ROWS_MAX]:
+        table.add_row(Text(shorten(view.host, 60)), show_count(view.fetched), Text(escape(view.copies)))
     _more(table, len(hosts))
     return table
 

@@ -105,12 +105,13 @@ class LinkReader:
         via: str,
         now: float,
         nofollow: bool,
+        tell_all: bool = False,
     ) -> Judged:
         """The distinct links of a page in page order, at most LINKS_PER_PAGE_MAX, each kept or refused with its reason.
 
         Args: the links; their base; number of the job, by which `settle` names it; the page's own key, to which links
         lead nowhere; its depth and wire form; when it was fetched, in unix seconds: calendar walks are measured against
-        that year; whether the page says nofollow. Settled links are left out.
+        that year; whether the page says nofollow. Settled links are left out, unless `tell_all`.
         """
         self._make_room(time.gmtime(now).tm_year)
         everywhere, host, folder = self._shelves_of(base)
@@ -123,7 +124,8 @@ class LinkReader:
         room = LINKS_PER_PAGE_MAX
         told: list[Known] = []
         targets = self.targets = {}
-        if plain and not nofollow:
+        brief = plain and not tell_all
+        if brief and not nofollow:
             links = _unsettled(links, (host, folder, everywhere), now, followed, targets)
         for href, link_nofollow in links:
             text = trim(href)
@@ -147,7 +149,7 @@ class LinkReader:
                 shelf = folder if first != "?" else _NOWHERE
             known = shelf.get(text) or self._learn(shelf, text, base)
             targets[known.host] = known
-            if known.settled_until > now and plain:
+            if known.settled_until > now and brief:
                 continue  # it was written with something to trim
             key, url, welcome = known.key, known.url, known.welcome
             if key in keys:
