@@ -83,6 +83,12 @@ def test_every_ledger_gets_its_importance_and_keeps_the_rest(made: Made, method:
     store.close()
 
 
+def test_a_ranked_crawl_is_sound(made: Made) -> None:
+    before = cli.run(["verify", "--dir", str(made.directory)])
+    rank_crawl(made.directory, "pagerank", 5.0)
+    assert cli.run(["verify", "--dir", str(made.directory)]) == before == 0
+
+
 def test_the_crawl_goes_on_with_what_was_found(made: Made) -> None:
     rank_crawl(made.directory, "pagerank", 5.0)
     made.run()
@@ -133,7 +139,7 @@ def test_report_and_explain_show_it(made: Made) -> None:
     assert told(f"http://{HUB}/") == "0.29 of 1, by the votes of about 6 other sites"
     assert told(f"http://{LEAVES[0]}/") == ""
     rank_crawl(made.directory, "pagerank", 1_767_225_600.0)
-    assert told(f"http://{HUB}/").endswith("of 1, ranked 2026-01-01 00:00:00 UTC (gossamer rank)")
+    assert told(f"http://{HUB}/").endswith("of 1, ranked 2026-01-01 00:00:00Z (gossamer rank)")
     reader = made.reader()
     report = reader.report()
     reader.close()

@@ -50,7 +50,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 def log_path(segment: Path) -> Path:
     """The link log of a segment, open or finished."""
-    return segment.parent.with_name(DIRECTORY) / (segment.name.removesuffix(".open") + SUFFIX)
+    return segment.parent.parent / DIRECTORY / (segment.name.removesuffix(".open") + SUFFIX)
 
 
 class LinkLog:
@@ -58,7 +58,7 @@ class LinkLog:
 
     def __init__(self, directory: Path) -> None:
         """`directory`: of the segments."""
-        self._directory = directory.with_name(DIRECTORY)
+        self._directory = directory.parent / DIRECTORY
         self._segment = ""
         self._pairs: dict[str, dict[str, int]] = {}  # source -> target -> pages
         self._count = self._noted = self._cut = self._lost = 0

@@ -89,6 +89,6 @@ def _told(summary: Summary, elapsed_s: float) -> RenderableType:
     table.add_column("host", overflow="fold")
     table.add_column("importance", justify="right")
     table.add_column(name, justify="right")
-    for top in summary.top:
+    for top in (top for top in summary.top if top.importance):
         table.add_row(Text(shorten(top.host, HOST_CELLS)), f"{top.importance:.3f}", f"{top.value:.3g}")
     return Group(Text("\n".join(lines)), Text(""), table)

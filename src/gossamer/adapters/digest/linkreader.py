@@ -118,10 +118,8 @@ class LinkReader:
         judged = Judged()
         kept = judged.kept
         plain = not self._hooks.scope and depth < self._rules.depth_max
-        # Two sets: an address may stand elsewhere on the page without nofollow.
-        followed, shunned = set[str](), set[str]()
-        keys = {own_key}
-        room = LINKS_PER_PAGE_MAX
+        followed, shunned = set[str](), set[str]()  # two: it may stand elsewhere on the page without nofollow
+        keys, room = {own_key}, LINKS_PER_PAGE_MAX
         told: list[Known] = []
         targets = self.targets = {}
         brief = plain and not tell_all
