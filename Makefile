@@ -15,12 +15,13 @@ SECONDS ?= 3600
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay fuzz lint format bench soak lock clean
+.PHONY: help install crawl test packages replay fuzz lint format bench soak refresh lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
 	@echo 'make test                            set up everything and run every test'
 	@echo 'make install                         leave $(BIN)/gossamer'
+	@echo 'make refresh                         compare refresh policies; writes docs/refresh.md and its chart'
 	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
 	@echo 'make fuzz [SECONDS=60] [TARGETS=...]  search every parser for inputs that break it'
 	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
@@ -83,6 +84,10 @@ bench: $(VENV)/.test packages
 # An hour at full speed; docs/soak.md from what came of it. SECONDS=600: a shorter one.
 soak: $(VENV)/.test packages
 	$(BIN)/python -m bench.soak --seconds $(SECONDS) $(ARGS)
+
+# Every refresh policy on made-up pages; the results in docs/refresh.md, and docs/refresh.svg.
+refresh: $(VENV)/.test
+	@$(BIN)/python -m bench.refresh_page
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 	--no-emit-index-url --no-emit-find-links

@@ -12,7 +12,7 @@ import pytest
 from gossamer.model.config import Refresh
 from gossamer.model.record import Pace
 from gossamer.policy import refresh_rate as rates
-from gossamer.policy.refresh import Name, Policy, fit, group, group_of
+from gossamer.policy.refresh import Name, Policy, fit, group_of, groups_of
 from gossamer.sim.refreshlearn import Learner, Pacer, estimate, intervals
 
 DAY_S = rates.DAY_S
@@ -78,7 +78,7 @@ def test_intervals_and_budgets(name: Name) -> None:
     for r, w in zip(rate / DAY_S, importance, strict=True):
         counts[group_of(r, w)] = counts.get(group_of(r, w), 0) + 1
     start = Policy(name=name, scale=1.0, min_s=refresh.min_interval_s, max_s=refresh.max_interval_s)
-    fitted = fit(start, [group(number, count) for number, count in counts.items()], 500 / 30 / DAY_S)
+    fitted = fit(start, [one for number, count in counts.items() for one in groups_of(number, count)], 500 / 30 / DAY_S)
     days = pacer.after(np.zeros(500, np.int64), rate, importance)
     single = [fitted.interval_s(r / DAY_S, w) / DAY_S for r, w in zip(rate, importance, strict=True)]
     assert (1 / days).sum() == pytest.approx(sum(1 / wait for wait in single), rel=0.03)

@@ -25,7 +25,7 @@ from gossamer.ports.store import Store
 STATE_KEY: Final = b"refresh"
 GROUP_PREFIX: Final = b"refresh\x00"
 GROUPS_MAX: Final = policies.CLASSES**2
-FIT_EVERY_S: Final = 600.0
+FIT_EVERY_S: Final = 6 * 3600.0  # a fit takes tens of milliseconds, and intervals are days
 FIT_GROWTH: Final = 1.25  # the plan is made anew when there are so many times as many pages
 WINDOW_S: Final = 3600.0  # over which the crawl's own rate of refreshes is measured
 LATE_S: Final = 6 * 3600.0  # of work queued: the crawl does not keep up
@@ -45,6 +45,8 @@ class State(msgspec.Struct, array_like=True, kw_only=True):
     measured: float = 0.0  # visits a second that the crawl manages; 0: it keeps up
     visits: int = 0  # refreshes made
     vain: int = 0  # refreshes that found nothing changed
+    unchanged: float = 0.0  # the same, of late, ...
+    foreseen: float = 0.0  # ... and as many as the estimates had made one expect
 
 
 class Refreshing:
@@ -60,7 +62,7 @@ class Refreshing:
         self.groups: dict[int, int] = {}
         for key, value in store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", GROUPS_MAX):
             self.groups[int(key[len(GROUP_PREFIX) :])] = int(value)
-        self._fitted_at, self._fitted_pages = -math.inf, 0
+        self._fitted_at, self._fitted_pages, self._budget_moved = -math.inf, 0, False
         self._window_start, self._window_visits = started, self.state.visits
         self.policy = self._policy()
 
@@ -71,8 +73,7 @@ class Refreshing:
         pace = row.pace = row.pace or Pace()
         host_pace = host.pace = host.pace or HostPace()
         if changed is not None:
-            self.state.visits += 1
-            self.state.vain += not changed
+            self._compare(row, host, changed=changed)
         if not rates.observe(pace, row.visited, changed=changed):
             return
         found = rates.estimate(pace, self._prior(host_pace))
@@ -85,6 +86,18 @@ class Refreshing:
             sums.log_sum += after[1] - before[1]
             sums.square_sum += after[2] - before[2]
         self._put(changes)
+
+    def _compare(self, row: UrlRow, host: HostRow, *, changed: bool) -> None:
+        """What was foreseen of a visit beside what it saw."""
+        state, pace = self.state, row.pace
+        state.visits += 1
+        state.vain += not changed
+        if pace is None or not 0 < pace.seen_at < row.visited:
+            return
+        state.unchanged += not changed
+        state.foreseen += math.exp(-self.rate(row, host) * (row.visited - pace.seen_at))
+        if state.foreseen > policies.COMPARED_KEPT:
+            state.unchanged, state.foreseen = state.unchanged / 2, state.foreseen / 2
 
     def _prior(self, host: HostPace | None) -> rates.Prior:
         state = self.state
@@ -106,7 +119,8 @@ class Refreshing:
         pace = row.pace = row.pace or Pace()
         host_pace = host.pace = host.pace or HostPace()
         self._count(changes, pace, host_pace, policies.group_of(rate, importance))
-        if now - self._fitted_at >= FIT_EVERY_S or self.state.planned > self._fitted_pages * FIT_GROWTH:
+        grown = self.state.planned > self._fitted_pages * FIT_GROWTH
+        if grown or self._budget_moved or now - self._fitted_at >= FIT_EVERY_S:
             self.fit(now)
         wanted_s = self.policy.interval_s(rate, importance)
         host_pace.claim = max(0.0, host_pace.claim - pace.claim) + 1.0 / wanted_s
@@ -134,11 +148,13 @@ class Refreshing:
             if number < 0:
                 continue
             count = self.groups.get(number, 0) + by
+            key = GROUP_PREFIX + b"%04d" % number
             if count:
                 self.groups[number] = count
+                changes.put(Cf.META, key, b"%d" % count)
             else:
                 self.groups.pop(number, None)
-            changes.put(Cf.META, GROUP_PREFIX + b"%04d" % number, b"%d" % count)
+                changes.delete(Cf.META, key)
         moved = (group >= 0) - (pace.group >= 0)
         self.state.planned += moved
         host.planned += moved
@@ -171,22 +187,22 @@ class Refreshing:
             return
         queued = sum(self._totals.queued_by_level[LEVELS:])
         if made and queued * elapsed_s / made > LATE_S:
-            self.state.measured = made / elapsed_s
+            self.state.measured, self._budget_moved = made / elapsed_s, True
         elif self.state.measured > 0:
-            self.state.measured *= RELEASE
+            self.state.measured, self._budget_moved = self.state.measured * RELEASE, True
             if self.state.measured > self.wanted_budget():
                 self.state.measured = 0.0
 
     def fit(self, now: float) -> None:
         """Seek the scale at which the pages there are cost the budget."""
-        groups = [policies.group(number, count) for number, count in self.groups.items()]
+        groups = [one for number, count in self.groups.items() for one in policies.groups_of(number, count)]
         state = self.state
         if self._config.policy == "optimal" and state.scale and now - self._fitted_at >= FIT_EVERY_S:
-            vain = policies.in_vain(self.policy, groups)
+            vain = policies.in_vain(self.policy, groups) * policies.bias(state.unchanged, state.foreseen)
             state.thrift = policies.thriftier(state.thrift, vain, self._config.vain_max)
-        self._fitted_at, self._fitted_pages = now, state.planned
+        self._fitted_at, self._fitted_pages, self._budget_moved = now, state.planned, False
         start = msgspec.structs.replace(self._policy(), min_s=self._config.min_interval_s)
-        fitted = policies.fit(start, groups, self.budget())
+        fitted = policies.fit(start, groups, self.budget(), state.scale)
         state.scale, state.min_s = fitted.scale, fitted.min_s
         self.policy = fitted
 

@@ -29,6 +29,8 @@ Name = Literal["uniform", "proportional", "poisson", "optimal"]
 
 DUPLICATE_FACTOR: Final = 4.0  # a copy is visited this much less often than its original
 PER_OCTAVE: Final = 2  # classes of rate and of importance for each doubling
+SPREAD: Final = 4  # rates that stand for those of a class, at ...
+OFFSETS: Final = tuple(((step + 0.5) / SPREAD - 0.5) / PER_OCTAVE for step in range(SPREAD))  # ... these octaves
 RATE_ZERO: Final = 84  # class of one change a second; from 2^-42 a second (once in 140,000 years) to 2^-10
 CLASSES: Final = 64
 IMPORTANCE_ZERO: Final = 32  # class of importance 1
@@ -36,11 +38,14 @@ PAGE_SHARE: Final = 0.01  # of the budget that one page may claim, or ...
 PAGE_TIMES: Final = 10.0  # ... this many times an equal share, whichever is more
 HOST_SHARE: Final = 0.1  # the same for a host
 HOST_TIMES: Final = 2.0
+COMPARED_FIRST: Final = 20.0  # visits for which the estimates are believed
+COMPARED_KEPT: Final = 1_000.0  # visits in vain after which the past counts half
 THRIFT_MIN: Final = 0.05
 THRIFT_MAX: Final = 50.0
 THRIFT_STEP: Final = 1.25
 THRIFT_REST: Final = 0.02  # below the bound nothing is moved
 BISECTIONS: Final = 64  # to the last bit: among very fast pages the cost hangs on it
+NEAR: Final = 0.3  # of the logarithm of a scale: about how far it moves between two fits
 LOG_SCALE_MAX: Final = 80.0
 
 
@@ -49,7 +54,7 @@ class Group(msgspec.Struct, frozen=True):
 
     rate: float  # changes a second
     importance: float
-    count: int
+    count: float
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +92,15 @@ def _class(number: int) -> int:
     return max(0, min(CLASSES - 1, number))
 
 
-def group(number: int, count: int) -> Group:
-    """A class by its number: the middle of it stands for its pages."""
+def groups_of(number: int, count: int) -> list[Group]:
+    """A class by its number, its pages spread evenly over its rates.
+
+    In the middle of it all or none of them would be worth a visit: policy optimal gives up on pages from one rate on.
+    """
     by_rate, by_importance = divmod(number, CLASSES)
-    return Group(2.0 ** ((by_rate - RATE_ZERO) / PER_OCTAVE), 2.0 ** ((by_importance - IMPORTANCE_ZERO) / PER_OCTAVE),
-                 count)  # fmt: skip
+    importance = 2.0 ** ((by_importance - IMPORTANCE_ZERO) / PER_OCTAVE)
+    rate = 2.0 ** ((by_rate - RATE_ZERO) / PER_OCTAVE)
+    return [Group(rate * 2.0**offset, importance, count / SPREAD) for offset in OFFSETS]
 
 
 def importance_of(level: int) -> float:
@@ -114,6 +123,11 @@ def in_vain(policy: Policy, groups: Iterable[Group]) -> float:
     return vain / visits if visits else 0.0
 
 
+def bias(unchanged: float, foreseen: float) -> float:
+    """By what factor more visits find nothing changed than the estimates foresee, from counts of both."""
+    return (COMPARED_FIRST + unchanged) / (COMPARED_FIRST + foreseen)
+
+
 def thriftier(thrift: float, vain: float, vain_max: float) -> float:
     """The next value of `thrift`, a step towards where visits in vain are no more than `vain_max`."""
     if vain > vain_max:
@@ -123,24 +137,32 @@ def thriftier(thrift: float, vain: float, vain_max: float) -> float:
     return thrift / THRIFT_STEP
 
 
-def fit(policy: Policy, groups: list[Group], budget: float) -> Policy:
+def fit(policy: Policy, groups: list[Group], budget: float, near: float = 0.0) -> Policy:
     """The policy at the smallest scale whose cost is at most `budget` visits a second.
 
-    When not even the longest intervals are cheap enough, they are what is left; what is too much then slips.
+    When not even the longest intervals are cheap enough, they are what is left; what is too much then slips. `near`, if
+    known, is a scale that was right a while ago: it is found sooner from there, to a millionth.
     """
     pages = sum(one.count for one in groups)
     if not pages or budget <= 0:
         return msgspec.structs.replace(policy, scale=math.exp(LOG_SCALE_MAX))
     capped = max(policy.min_s, 1.0 / page_cap(budget, pages))
     fitted = msgspec.structs.replace(policy, min_s=min(capped, policy.max_s))
-    low, high = -LOG_SCALE_MAX, LOG_SCALE_MAX
+
+    def dear(log_scale: float) -> bool:
+        return spent(msgspec.structs.replace(fitted, scale=math.exp(log_scale)), groups) > budget
+
+    low, high, close = -LOG_SCALE_MAX, LOG_SCALE_MAX, 0.0
+    if near > 0 and dear(math.log(near) - NEAR) and not dear(math.log(near) + NEAR):
+        low, high, close = math.log(near) - NEAR, math.log(near) + NEAR, 1e-6
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        trial = msgspec.structs.replace(fitted, scale=math.exp(middle))
-        if spent(trial, groups) > budget:
+        if dear(middle):
             low = middle
         else:
             high = middle
+        if high - low < close:
+            break
     return msgspec.structs.replace(fitted, scale=math.exp(high))
 
 

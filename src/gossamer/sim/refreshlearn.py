@@ -12,10 +12,22 @@ import numpy as np
 
 from gossamer.model.config import Refresh
 from gossamer.policy import refresh_rate as rates
-from gossamer.policy.refresh import CLASSES, IMPORTANCE_ZERO, LOG_SCALE_MAX, PER_OCTAVE, Name, page_cap, thriftier
+from gossamer.policy.refresh import (
+    CLASSES,
+    COMPARED_KEPT,
+    IMPORTANCE_ZERO,
+    LOG_SCALE_MAX,
+    OFFSETS,
+    PER_OCTAVE,
+    SPREAD,
+    Name,
+    bias,
+    page_cap,
+    thriftier,
+)
 from gossamer.policy.refresh_rate import BUCKETS, DAY_S, HOST_WEIGHT, HOUR_S, WORLD_WEIGHT
 from gossamer.policy.refresh_value import NEWTON_STEPS, SMALL
-from gossamer.sim.refreshmix import Floats, Ints
+from gossamer.sim.refreshmix import Bools, Floats, Ints
 
 LOG_DAY: Final = math.log(DAY_S)
 ESTIMATE_STEPS: Final = 8
@@ -46,7 +58,7 @@ class Learner:
         known = self._variance > 0
         return np.asarray(np.exp(np.where(known, self._theta, mean[self._host]) + LOG_DAY))
 
-    def observe(self, page: Ints, interval: Floats, changed: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+    def observe(self, page: Ints, interval: Floats, changed: Bools) -> None:
         """Visits of different pages, `interval` days after those before."""
         bucket = np.clip(np.frexp(interval * DAY_S / HOUR_S)[1] - 1, 0, BUCKETS - 1)
         self._unchanged[page] += np.where(changed, 0.0, interval)
@@ -140,6 +152,7 @@ class Pacer:
         self._vain_max = refresh.vain_max if name == "optimal" else 1.0
         self._scale: Floats | None = None
         self._thrift = np.zeros(0)
+        self._compared: Floats | None = None  # unchanged and foreseen visits of each seed
         self._min = self._low
 
     def fit(self, seed: Ints, rate: Floats, importance: Floats) -> None:
@@ -152,6 +165,8 @@ class Pacer:
         owner, rest = np.divmod(groups, CLASSES * CLASSES)
         first, second = np.divmod(rest, CLASSES)
         of_rate, worth = 2.0 ** ((first - RATE_ZERO) / PER_OCTAVE), 2.0 ** ((second - IMPORTANCE_ZERO) / PER_OCTAVE)
+        owner, worth, count = (np.repeat(values, SPREAD) for values in (owner, worth, count / SPREAD))
+        of_rate = (of_rate[:, None] * 2.0 ** np.array(OFFSETS)).ravel()
         pages = len(seed) // seeds
         self._min = max(self._low, 1.0 / page_cap(self._budget, pages))
         if self._scale is None:
@@ -168,14 +183,24 @@ class Pacer:
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         self._scale = np.exp(high)
 
-    def _next_thrift(self, owner: Ints, rate: Floats, worth: Floats, count: Ints) -> Floats:
+    def _next_thrift(self, owner: Ints, rate: Floats, worth: Floats, count: Floats) -> Floats:
         assert self._scale is not None
         wanted = intervals(self.name, self._scale[owner], rate, worth, self._alpha, self._thrift[owner])
         visits = count / np.clip(wanted, self._min, self._high)
         vain = np.bincount(owner, visits * np.exp(-rate / visits * count)) / np.bincount(owner, visits)
+        if self._compared is not None:
+            vain *= [bias(unchanged, foreseen) for unchanged, foreseen in self._compared.T]
         return np.array(
             [thriftier(thrift, share, self._vain_max) for thrift, share in zip(self._thrift, vain, strict=True)]
         )
+
+    def compare(self, seeds: int, seed: Ints, foreseen: Floats, changed: Bools) -> None:
+        """Visits: the chance that each would find nothing changed, as it was foreseen, and whether it did not."""
+        if self._compared is None:
+            self._compared = np.zeros((2, seeds))
+        self._compared[0] += np.bincount(seed, ~changed, minlength=seeds)
+        self._compared[1] += np.bincount(seed, foreseen, minlength=seeds)
+        self._compared[:, self._compared[1] > COMPARED_KEPT] /= 2
 
     def after(self, seed: Ints, rate: Floats, importance: Floats) -> Floats:
         """Days until the next visits of pages."""

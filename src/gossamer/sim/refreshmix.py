@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Law = Literal["poisson", "regular", "bursts", "daytime"]
 
 PAGES_PER_HOST: Final = 25

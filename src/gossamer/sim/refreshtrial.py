@@ -24,8 +24,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     seeds: int = 8
     pages: int = 1_000  # for each seed
-    days: float = 240.0
-    learning_days: float = 90.0  # at the start, not measured
+    days: float = 360.0
+    learning_days: float = 180.0  # at the start, not measured: a page must be seen a few times
     first_seed: int = 1
     refresh: Refresh = Refresh()
 
@@ -43,9 +43,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluate(
-    trial: Trial, mixes: Sequence[Mix] = MIXES, progress: Callable[[str], None] = lambda _text: None
+    trial: Trial,
+    mixes: Sequence[Mix] = MIXES,
+    progress: Callable[[str], None] = lambda _text: None,
+    policies: Sequence[str] = (*POLICIES, KNOWN),
 ) -> list[Result]:
-    """Every policy on every mix."""
+    """Every policy on every mix; the first of the policies is uniform, with which the others are compared."""
     results = []
     for mix in mixes:
         progress(f"{mix.name}: making pages")
@@ -53,7 +56,7 @@ def evaluate(
             mix, seeds=trial.seeds, pages=trial.pages, days=trial.days, first_seed=trial.first_seed
         )  # fmt: skip
         uniform: Floats | None = None
-        for name in (*POLICIES, KNOWN):
+        for name in policies:
             progress(f"{mix.name}: {name}")
             run = _Run(pages, name, trial)
             run.go()
@@ -141,12 +144,14 @@ class _Run:
         counted = again & (day >= self._trial.learning_days)
         self._visits[page] += counted
         self._wasted[page] += counted & ~changed
+        foreseen = np.exp(-self._rates()[page] * interval_days)
+        self._pacer.compare(self._pages.seeds, self._pages.seed[page[again]], foreseen[again], changed[again])
         if self._learner is not None:
             self._learner.observe(page[again], interval_days[again], changed[again])
         self._begun[page] = True
         self._last[page] = day
         self._next[page] = self._pages.next_change(page, day)
-        rate = self._pages.rate[page] if self._learner is None else self._learner.rate()[page]
+        rate = self._rates()[page]
         self._due[page] = day + self._pacer.after(self._pages.seed[page], rate, self._pages.importance[page])
 
     def _settle(self, page: Ints, day: Floats) -> None:

@@ -1,0 +1,141 @@
+"""The plan of visits in the core: counts that agree with the rows, a budget that is kept, over restarts too."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from gossamer.core.changes import Changes
+from gossamer.core.counters import Totals
+from gossamer.core.refreshing import GROUP_PREFIX, LATE_S, WINDOW_S, Refreshing, State
+from gossamer.model.config import Config, Refresh
+from gossamer.model.limits import LEVELS
+from gossamer.model.record import Cf, HostRow, UrlRow
+from gossamer.policy.refresh import CLASSES
+from gossamer.sim.memstore import MemoryStore
+
+DAY_S = 86_400.0
+
+
+class Site:
+    """Pages of some hosts, visited when they are due."""
+
+    def __init__(self, pages: int, hosts: int = 4, **refresh: object) -> None:
+        self.store = MemoryStore()
+        self.config = Config(refresh=Refresh(**refresh))  # type: ignore[arg-type]
+        self.totals = Totals()
+        self.refreshing = self.restarted(0.0)
+        self.hosts = [HostRow(host=f"h{n}", site=f"h{n}") for n in range(hosts)]
+        self.rows = [UrlRow(url=f"{n}", host=f"h{n % hosts}", level=n % 4) for n in range(pages)]
+        self.visits: list[float] = []
+
+    def restarted(self, now: float) -> Refreshing:
+        return Refreshing(self.config, self.store, self.totals, now)
+
+    def visit(self, number: int, now: float, *, changed: bool | None) -> float:
+        row, host = self.rows[number], self.hosts[number % len(self.hosts)]
+        row.visited = now
+        changes = Changes(self.store)
+        self.refreshing.observe(changes, row, host, changed=changed)
+        wait_s = self.refreshing.plan(changes, row, host, now)
+        self.store.write(changes.ops())
+        self.visits.append(now)
+        return wait_s
+
+    def run(self, days: float, seed: int = 1) -> None:
+        """Page n changes every n + 1 days, at random; the first sights come in one hour."""
+        chance, due = random.Random(seed), {}
+        for number in range(len(self.rows)):
+            due[number] = self.visit(number, 1.0 + number, changed=None) + number
+        while (now := min(due.values())) < days * DAY_S:
+            number = min(due, key=lambda one: due[one])
+            elapsed = (now - self.rows[number].visited) / DAY_S
+            due[number] = now + self.visit(number, now, changed=chance.random() < elapsed / (number + 1))
+
+
+def test_counts_agree_with_the_rows_and_survive_a_restart() -> None:
+    site = Site(60)
+    site.run(90)
+    changes = Changes(site.store)
+    for number in (3, 17, 17):  # gone, and gone again
+        site.refreshing.forget(changes, site.rows[number], site.hosts[number % 4])
+    site.store.write(changes.ops())
+    refreshing = site.refreshing
+    counted: dict[int, int] = {}
+    for row in site.rows:
+        assert row.pace is not None
+        if row.pace.group >= 0:
+            counted[row.pace.group] = counted.get(row.pace.group, 0) + 1
+    assert refreshing.groups == counted
+    assert refreshing.state.planned == sum(counted.values()) == 58
+    for number, host in enumerate(site.hosts):
+        paces = [row.pace for row in site.rows[number::4] if row.pace is not None]
+        assert host.pace is not None
+        assert host.pace.planned == sum(pace.group >= 0 for pace in paces)
+        assert host.pace.claim == pytest.approx(sum(pace.claim for pace in paces))
+        known = [pace for pace in paces if pace.variance > 0]
+        assert host.pace.pages == len(known)
+        assert host.pace.log_sum == pytest.approx(sum(pace.log_rate for pace in known))
+        assert host.pace.square_sum == pytest.approx(sum(pace.log_rate**2 + pace.variance for pace in known))
+    again = site.restarted(90 * DAY_S)
+    assert (again.state, again.groups, again.policy) == (refreshing.state, refreshing.groups, refreshing.policy)
+    keys = [key for key, _ in site.store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", CLASSES**2)]
+    assert len(keys) == len(counted) < CLASSES**2
+
+
+@pytest.mark.parametrize("policy", ["uniform", "proportional", "poisson", "optimal"])
+def test_the_budget_is_kept(policy: str) -> None:
+    site = Site(40, policy=policy, interval_s=10 * DAY_S)
+    site.run(80)
+    late = [at for at in site.visits if at > 30 * DAY_S]
+    assert 0.7 * 4 < len(late) / 50 < 1.2 * 4  # 40 pages, ten days
+
+
+def test_a_number_takes_the_place_of_the_interval() -> None:
+    site = Site(40, budget_per_day=4, policy="uniform")
+    site.run(40)
+    assert 0.9 * 4 < sum(at > 20 * DAY_S for at in site.visits) / 20 < 1.1 * 4
+
+
+def test_a_crawl_that_cannot_keep_up_plans_what_it_manages() -> None:
+    site = Site(10, hosts=1, interval_s=3_600.0)
+    site.run(0.01)
+    refreshing, state = site.refreshing, site.refreshing.state
+    wanted = refreshing.budget()
+    site.totals.queued_by_level[LEVELS] = 1_000
+    state.visits += 20
+    refreshing.measure(WINDOW_S + 1)
+    assert state.measured == pytest.approx(20 / WINDOW_S, rel=0.6)  # and what run() visited
+    queued_s = 1_000 / state.measured
+    assert queued_s > LATE_S
+    state.measured = wanted / 4
+    site.totals.queued_by_level[LEVELS] = 0
+    assert refreshing.budget() == wanted / 4
+    for window in range(2, 12):
+        refreshing.measure(window * (WINDOW_S + 1))
+    assert state.measured == 0.0
+    assert refreshing.budget() == wanted
+
+
+def test_a_clock_that_jumps_measures_nothing() -> None:
+    site = Site(10)
+    site.totals.queued_by_level[LEVELS] = 1_000
+    site.refreshing.state.visits += 5
+    for now in (30 * DAY_S, 10.0, -5.0, 40 * DAY_S):
+        site.refreshing.measure(now)
+    assert site.refreshing.state.measured == 0.0
+
+
+def test_a_host_gets_no_more_than_its_gap_leaves() -> None:
+    site = Site(40, hosts=1, interval_s=3_600.0, policy="uniform")
+    site.hosts[0].delay_s = 600.0
+    waits = [site.visit(number, 1.0 + number, changed=None) for number in range(40)]
+    assert waits[-1] == pytest.approx(40 * 600 / 0.5, rel=0.01)  # half of its turns
+
+
+def test_rows_of_before_are_still_read() -> None:
+    old_row = msgspec.msgpack.encode(["u", "h", 1])
+    assert msgspec.msgpack.decode(old_row, type=UrlRow).pace is None
+    assert msgspec.msgpack.decode(b"\x91\x05", type=State) == State(pages=5)
