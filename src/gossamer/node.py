@@ -22,6 +22,7 @@ from gossamer.adapters.http.client import HttpClient
 from gossamer.adapters.networks import load_as_table, load_cdn
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.segments import Segments
+from gossamer.adapters.spool import Spool
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.counters import bump, known_segments
@@ -123,6 +124,7 @@ class Node:
             emit=self._emit,
             deliver=self._committed,
             fail=self._fail,
+            pings=Spool(self.directory).take,
         )
         self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
 

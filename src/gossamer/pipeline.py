@@ -12,6 +12,7 @@ workers     commit      digests whose records are durable  as many as there are 
 commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
 commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
 calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
+spool       partition   pings                              SPOOL_FILES_MAX files; TAKEN_AT_ONCE_MAX each CHECK_EVERY_S
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gossamer.ports.web import Resolver
 from gossamer.stage.commit import CommitStage, Deliver, Emit
 from gossamer.stage.digest import DigestStage
 from gossamer.stage.dispatch import DispatchStage, Fetch
-from gossamer.stage.refresh import RefreshStage
+from gossamer.stage.refresh import Pings, RefreshStage
 
 
 class Pipeline:
@@ -46,11 +47,13 @@ class Pipeline:
         deliver: Deliver,
         fail: Callable[[BaseException], None],
         pulse: Pulse | None = None,
+        pings: Pings = tuple,
     ) -> None:
         """Wire them; nothing runs yet.
 
         `fetch` is a FetchStage's; `sync` makes what is written durable; `emit` takes log lines that are, `deliver`
-        every committed page, `fail` what ends the crawl; `pulse` knows when this process stood still.
+        every committed page, `fail` what ends the crawl; `pulse` knows when this process stood still; `pings` gives
+        what was handed to the crawl.
         """
         self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver)
         self.digest = DigestStage(digester, commit=self.commit.commit, fail=fail, done=self._digested)
@@ -66,7 +69,7 @@ class Pipeline:
             fail=fail,
             pulse=pulse,
         )
-        self.refresh = RefreshStage(partition, clock, queued=self.dispatch.wake)
+        self.refresh = RefreshStage(partition, clock, queued=self.dispatch.wake, pings=pings)
 
     async def finish(self) -> None:
         """Fetch, digest and commit what is in flight, and let its log lines out."""

@@ -22,7 +22,6 @@ from gossamer.core.frontier import Frontier
 from gossamer.core.hostqueue import Place
 from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
-from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostRow
 from gossamer.sim.memstore import MemoryStore
 
@@ -71,9 +70,8 @@ class Model(RuleBasedStateMachine):
         self.resolving: list[str] = []
 
     def yield_slot(self, row: HostRow) -> None:
-        levels = [level % LEVELS for level, count in enumerate(row.pending_by_level) if count]
         changes = Changes(self.store)
-        self.waiting.put(changes, row, min(levels), self.counters.sequence())
+        self.waiting.wait(changes, row, self.counters.sequence)
         self.commit(changes, row)
 
     def commit(self, changes: Changes, row: HostRow) -> None:

@@ -7,21 +7,22 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from gossamer.core.changes import Changes, decode_site, encode
+from gossamer.core.changes import Changes, decode_site, decode_stage, decode_url, encode
 from gossamer.core.counters import Counters, bump
 from gossamer.core.hostqueue import enqueue
 from gossamer.core.ledger import Ledger
 from gossamer.core.twins import known_twin
-from gossamer.core.waiting import Waiting
-from gossamer.model.limits import LEVELS, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
+from gossamer.core.waiting import Waiting, place_of
+from gossamer.model.limits import LEVELS, MISSING_MAX, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, SiteRow, State
+from gossamer.model.record import Cf, Entry, HostRow, NewUrlRow, SiteRow, State, UrlRow
 from gossamer.policy.traps import judge_duplicates, judge_hosts, shapes_of
 
 KNOWN_GENERATION_MAX: Final = 100_000  # keys in each of the two generations of the recently-known cache
 DEFERRED_LEVEL: Final = 4  # past the pending cap only levels above this one are admitted ...
 HIGHER_PRIORITY_FACTOR: Final = 2  # ... and past so many times the cap only seeds
+GONE_IGNORED_S: Final = 90 * 86_400.0  # links to a page that was found to be gone are ignored for so long
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     via: str
     kind: Kind = Kind.PAGE
     redirects: int = 0
+    claimed_s: float = 0.0  # time between its changes, as its sitemap says
 
 
 class Admitted(NamedTuple):
@@ -62,6 +64,11 @@ class Known:
         """Both generations, for a loop over many keys."""
         return self._young, self._old
 
+    def forget(self, key: str) -> None:
+        """Look this key up again when it comes."""
+        self._young.discard(key)
+        self._old.discard(key)
+
     def add(self, key: str) -> None:
         """Remember a key."""
         self._young.add(key)
@@ -80,8 +87,8 @@ class Admission:
         self.known = Known()
 
     def admit(self, changes: Changes, candidates: list[Candidate], now: float) -> Admitted:
-        """Let in what is new. Known ones are neither let in nor refused."""
-        fresh = self._fresh(changes, candidates)
+        """Let in what is new, or was gone for long. Known ones are neither let in nor refused."""
+        fresh, gone = self._fresh(changes, candidates, now)
         admitted = 0
         refused: dict[str, int] = {}
         refused_keys: list[str] = []
@@ -90,7 +97,7 @@ class Admission:
         for candidate in fresh:
             row = touched.get(candidate.host)  # the ledger's cache may have let go of a row that is not written yet
             if row is None:
-                row = self._ledger.find(candidate.host)
+                row = self._ledger.find(candidate.host, changes)
                 if row is None:
                     unwanted = self._host_refusal(changes, candidate, now)
                     if unwanted is not None:
@@ -108,27 +115,39 @@ class Admission:
                 bump(row.refused, reason)
                 self._counters.refuse(reason)
                 continue
-            self._enter(changes, candidate, row, now)
+            if candidate.key in gone:
+                self._revive(changes, candidate, row, gone[candidate.key])
+            else:
+                self._enter(changes, candidate, row, now)
             admitted += 1
         for row in touched.values():
             self._ledger.put(changes, row)
         return Admitted(admitted, refused, tuple(refused_keys))
 
-    def _fresh(self, changes: Changes, candidates: list[Candidate]) -> list[Candidate]:
+    def _fresh(
+        self, changes: Changes, candidates: list[Candidate], now: float
+    ) -> tuple[list[Candidate], dict[str, UrlRow]]:
+        """What is not known, and the rows of those among it that were gone for long."""
         unsure: dict[str, Candidate] = {}
         for candidate in candidates:
             if candidate.key not in self.known:
                 unsure.setdefault(candidate.key, candidate)
         if not unsure:
-            return []
+            return [], {}
         found = changes.get_many(Cf.URL, [key.encode() for key in unsure])
-        fresh = []
+        fresh: list[Candidate] = []
+        gone: dict[str, UrlRow] = {}
         for (key, candidate), raw in zip(unsure.items(), found, strict=True):
             if raw is None:
                 fresh.append(candidate)
-            else:
+            elif decode_stage(raw).state is not State.GONE:
                 self.known.add(key)
-        return fresh
+            else:
+                row = changes.url(key)
+                if row is not None and row.host == candidate.host and now - row.visited >= GONE_IGNORED_S:
+                    fresh.append(candidate)
+                    gone[key] = row
+        return fresh, gone
 
     def _host_refusal(self, changes: Changes, candidate: Candidate, now: float) -> Reason | None:
         """Whether a site may show another host: a wildcard name would show them without end. Counts those let in."""
@@ -181,10 +200,24 @@ class Admission:
             candidate.via,
             candidate.redirects,
         )
-        changes.put(Cf.URL, candidate.key.encode(), encode(fresh))
+        row_bytes = encode(fresh)
+        if candidate.claimed_s:
+            full = decode_url(row_bytes)
+            full.claimed_s = candidate.claimed_s
+            row_bytes = encode(full)
+        changes.put(Cf.URL, candidate.key.encode(), row_bytes)
         self.known.add(candidate.key)
         self._counters.totals.urls += 1
         self.queue(changes, row, candidate.key, candidate.level, sequence, refresh=False)
+
+    def _revive(self, changes: Changes, candidate: Candidate, host: HostRow, row: UrlRow) -> None:
+        """A link leads to a page that was gone for long: one more look, and it is gone again if that finds nothing."""
+        row.state, row.reason, row.detail = State.QUEUED, "", ""
+        row.missing = min(row.missing, MISSING_MAX)
+        row.level, row.sequence, row.attempts = candidate.level, self._counters.sequence(), 0
+        changes.put_url(candidate.key, row)
+        self._counters.totals.revived += 1
+        self.queue(changes, host, candidate.key, row.level, row.sequence, refresh=False)
 
     def queue(self, changes: Changes, row: HostRow, key: str, level: int, sequence: int, *, refresh: bool) -> None:
         """Put a known URL at the end of a level of its host's queue, and its host among the waiting ones.
@@ -196,6 +229,7 @@ class Admission:
         totals = self._counters.totals
         totals.queued += 1
         totals.queued_by_level[place] += 1
-        totals.hosts_with_work += row.waiting_level < 0
-        if row.waiting_level < 0 or level < row.waiting_level:
-            self._waiting.put(changes, row, level, self._counters.sequence())
+        totals.hosts_with_work += row.pending == 1
+        waits = place_of(row, refresh=refresh)[0]
+        if waits < 0 or place < waits:
+            self._waiting.put(changes, row, place, self._counters.sequence())

@@ -36,6 +36,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float = 1.0  # average fetch time plus gap
     asleep: int = 0
     queued: int = 0
+    due_in_s: float | None = None  # until the next planned visit, in a continuous crawl
 
 
 def judge_bound(load: Load) -> Bound:
@@ -65,6 +66,8 @@ def judge_bound(load: Load) -> Bound:
             if load.asleep == 1:
                 return Bound(BoundName.IDLE, "the only host with work rests until it may be asked again")
             return Bound(BoundName.IDLE, f"all {load.asleep} hosts with work rest until they may be asked again")
+        if load.due_in_s is not None and not load.queued:
+            return Bound(BoundName.IDLE, f"until the next page becomes due, in {load.due_in_s:.0f} s")
         return Bound(BoundName.IDLE, f"{load.queued} URLs queued, no host active")
     ceiling = min(load.hosts_active, load.lanes or load.hosts_active) / load.period_s
     where = f"period {load.period_s:.1f} s (fetch and gap): at most {ceiling:.2g} pages/s"

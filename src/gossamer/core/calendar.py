@@ -5,22 +5,34 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from gossamer.core import overdue
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.keys import due_bound, due_key
+from gossamer.model.limits import MISSING_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
-from gossamer.model.record import Cf, State, UrlRow
+from gossamer.model.record import Cf, HostRow, State, UrlRow
+from gossamer.policy.hints import feed_interval_s
 from gossamer.policy.refresh import DUPLICATE_FACTOR
 
 DUE_AT_ONCE_MAX: Final = 500
-MISSING_MAX: Final = 3  # 404s in a row that are looked at once more
 
 
-def plan(context: Context, changes: Changes, key: str, row: UrlRow, now: float, *, duplicate: bool) -> None:
-    """Enter the next visit of a page or sitemap; the caller puts row and ledger. `duplicate`: it need not be soon.
+def plan(
+    context: Context,
+    changes: Changes,
+    key: str,
+    row: UrlRow,
+    now: float,
+    *,
+    duplicate: bool,
+    within_s: float = math.inf,
+) -> None:
+    """Enter the next visit of a page or sitemap; the caller puts row and ledger.
 
-    A page that is missing is looked for at growing intervals, then it is gone and has no next visit.
+    `duplicate`: it need not be soon; `within_s`: it must be. A page that is missing is looked for at growing intervals,
+    then it is gone and has no next visit. One that has moved for good is looked at as rarely as may be.
     """
     if row.kind is not Kind.PAGE and row.kind is not Kind.SITEMAP:
         return
@@ -29,42 +41,104 @@ def plan(context: Context, changes: Changes, key: str, row: UrlRow, now: float, 
         row.due = 0.0
     host = context.ledger.find(row.host)
     assert host is not None  # it was visited
+    overdue.leave(context, changes, key, row, host)
+    overdue.made(context, row, now)
+    if row.hinted:
+        row.hinted = 0.0
+        if host.hints is not None:
+            host.hints.open -= 1
     if row.missing > MISSING_MAX:
         context.refreshing.forget(changes, row, host)
-        row.state, row.reason, row.detail = State.GONE, Reason.GONE, f"status {row.status} at {row.missing} visits"
+        said = "a not-found page" if row.reason == Reason.SOFT_404 else f"status {row.status}"
+        row.state, row.reason, row.detail = State.GONE, Reason.GONE, f"{said} at {row.missing} visits"
+        context.admission.known.forget(key)
         context.counters.refuse(Reason.GONE)
         return
     wait_s = context.refreshing.plan(changes, row, host, now)
-    if duplicate:
+    if duplicate or host.mirror_of:
         wait_s *= DUPLICATE_FACTOR
     if row.missing:
         wait_s *= 2.0 ** (row.missing - 1)
-    wait_s = min(context.config.refresh.max_interval_s, wait_s)
+    if row.feed:
+        wait_s = max(context.config.refresh.min_interval_s, feed_interval_s(now - max(row.changed_at, row.discovered)))
+    if row.moved_to:
+        wait_s = math.inf
+    wait_s = min(context.config.refresh.max_interval_s, wait_s, within_s)
     row.due = math.floor((now + wait_s) * 1000) / 1000
     changes.put(Cf.DUE, due_key(row.due, key), row.host.encode())
 
 
+def hasten(context: Context, changes: Changes, key: str, row: UrlRow, host: HostRow) -> None:
+    """Queue a page for a visit now, whatever the calendar says. The caller puts row and ledger."""
+    if row.refresh or row.state is not State.FETCHED or (row.kind is not Kind.PAGE and row.kind is not Kind.SITEMAP):
+        return
+    if row.due:
+        changes.delete(Cf.DUE, due_key(row.due, key))
+        row.due = 0.0
+    overdue.leave(context, changes, key, row, host)
+    overdue.queue(context, changes, key, row, host)
+
+
+def bring_forward(context: Context, changes: Changes, key: str, row: UrlRow, now: float) -> bool:
+    """Let a page be due now, or when its least interval is over. The caller puts the row.
+
+    False: it is queued or due already, or not to be visited again.
+    """
+    due = max(now, row.visited + context.config.refresh.min_interval_s)
+    due = math.ceil(due * 1000) / 1000
+    if not row.due or row.due <= due:
+        return False
+    changes.delete(Cf.DUE, due_key(row.due, key))
+    row.due = due
+    changes.put(Cf.DUE, due_key(due, key), row.host.encode())
+    return True
+
+
 def enqueue_due(context: Context, now: float) -> int:
-    """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
+    """Take pages whose next visit is due out of the calendar, a bounded number at a time. Returns how many.
+
+    They are queued as far as the queues of their hosts have room; what is worth least waits outside.
+    """
     context.refreshing.measure(now)
     found = context.store.scan(Cf.DUE, b"", due_bound(now), DUE_AT_ONCE_MAX)
     if not found:
         return 0
     changes = Changes(context.store)
-    queued = 0
+    by_host: dict[str, list[tuple[str, UrlRow]]] = {}
     for slot, host in found:
         changes.delete(Cf.DUE, slot)
         key = slot[8:].decode()
         row = changes.url(key)
-        ledger = context.ledger.find(host.decode())
-        if row is None or ledger is None:
+        if row is None:
             continue
-        row.due = 0.0
-        if not row.refresh and row.state is State.FETCHED:
-            row.refresh, row.sequence, row.attempts = True, context.counters.sequence(), 0
-            context.admission.queue(changes, ledger, key, row.level, row.sequence, refresh=True)
-            context.ledger.put(changes, ledger)
-            queued += 1
+        row.wanted, row.due = row.due, 0.0
         changes.put_url(key, row)
+        if not row.refresh and not row.late and row.state is State.FETCHED:
+            by_host.setdefault(host.decode(), []).append((key, row))
+    for host_name, pages in by_host.items():
+        ledger = context.ledger.find(host_name, changes)
+        if ledger is not None:
+            _take_in(context, changes, ledger, pages, now)
+            context.ledger.put(changes, ledger)
     context.apply(changes)
-    return queued
+    return sum(map(len, by_host.values()))
+
+
+def next_due(context: Context) -> float | None:
+    """When the next planned visit is due; None when none is planned."""
+    first = context.store.scan(Cf.DUE, b"", None, 1)
+    return int.from_bytes(first[0][0][:8], "big") / 1000 if first else None
+
+
+def _take_in(context: Context, changes: Changes, host: HostRow, pages: list[tuple[str, UrlRow]], now: float) -> None:
+    """Queue what is due of a host, what is worth most first; what finds no room is put off."""
+    room = 0 if host.late else overdue.room(host)
+    if len(pages) > room:
+        worth = {key: context.refreshing.worth(row, host, now) for key, row in pages}
+        pages.sort(key=lambda page: -worth[page[0]])
+        for key, row in pages[room:]:
+            overdue.put_off(context, changes, key, row, host, worth[key])
+            changes.put_url(key, row)
+    for key, row in pages[:room]:
+        overdue.queue(context, changes, key, row, host)
+        changes.put_url(key, row)

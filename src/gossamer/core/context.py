@@ -17,14 +17,12 @@ from gossamer.core.refreshing import Refreshing
 from gossamer.core.robotsdesk import RobotsDesk
 from gossamer.core.waiting import Waiting
 from gossamer.model.config import Config
-from gossamer.model.limits import LEVELS
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow
 from gossamer.policy.politeness import gap_s, resumed_next_allowed
 from gossamer.policy.scope import ScopeRules
 from gossamer.ports.store import Store
 
-ANY_LEVEL: Final = LEVELS - 1
 ASKED: Final = "asked"  # HostRow.not_found_state while a probe is under way
 LANES_READ_AT_ONCE: Final = 1_000
 FORBIDDEN_PARK_S: Final = 86_400.0
@@ -62,6 +60,7 @@ class Context:
         self.counters = Counters(store)
         self.logbook = Logbook(store)
         self.refreshing = Refreshing(config, store, self.counters.totals, started)
+        self.key_asked: set[str] = set()  # hosts that are being asked for the key of a ping
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)
         self.waiting = Waiting(store)
@@ -81,6 +80,7 @@ class Context:
             on_admit=self._on_admit,
             on_activate=self._on_activate,
             chance=chance,
+            discovery_share=config.frontier.discovery_share,
         )
 
     def apply(self, changes: Changes) -> None:
@@ -135,8 +135,7 @@ class Context:
 
     def _yield_slot(self, row: HostRow) -> None:
         changes = Changes(self.store)
-        levels = [place % LEVELS for place, count in enumerate(row.pending_by_level) if count > 0]
-        self.waiting.put(changes, row, min(levels, default=ANY_LEVEL), self.counters.sequence())
+        self.waiting.wait(changes, row, self.counters.sequence)
         self.ledger.put(changes, row)
         self.apply(changes)
 

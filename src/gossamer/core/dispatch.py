@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.core import probing, softfour
+from gossamer.core import overdue, pings, probing, softfour
 from gossamer.core.active import ActiveHost, Phase
 from gossamer.core.buckets import Buckets
 from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_site
 from gossamer.core.context import Context
+from gossamer.core.copies import shown
 from gossamer.core.hostqueue import Place, dequeue
 from gossamer.core.robotsdesk import Standing
 from gossamer.core.turn import Errand, Turn
@@ -78,22 +79,31 @@ class Dispatch:
         return turn
 
     def _next_errand(self, host: ActiveHost, changes: Changes, now: float) -> Errand | None:
-        """The next request of a host outside its queue. A probe is held against the rules of this moment."""
+        """The next request of a host outside its queue. Probes and keys are held against the rules of now."""
         while host.errands:
             errand = host.errands.popleft()
-            if errand.kind is not Kind.PROBE:
+            if errand.kind is not Kind.PROBE and errand.kind is not Kind.KEY:
                 return errand
             standing = self._c.desk.standing(host, errand.scheme, now)
             if standing is Standing.MISSING:
                 host.errands.appendleft(errand)
                 return self._c.desk.errand(host.row, errand.scheme)
             if standing is not Standing.KNOWN:
-                probing.end(changes, host.row, "")
+                self._give_up(changes, host, errand, "", now)
             elif self._c.desk.refusal(host, errand.scheme, wire_parts(errand.url)[3]) is not None:
-                probing.end(changes, host.row, softfour.HONEST)
+                self._give_up(changes, host, errand, softfour.HONEST, now)
             else:
                 return errand
         return None
+
+    def _give_up(self, changes: Changes, host: ActiveHost, errand: Errand, known: str, now: float) -> None:
+        """A request outside the queue may not be made; `known`: what a probe's host is taken to be from now on."""
+        if errand.kind is Kind.PROBE:
+            probing.end(changes, host.row, known)
+        elif known:
+            pings.ended(self._c, changes, host.row, 0, b"", now)
+        else:
+            pings.dropped(self._c, host.name)
 
     def _queue_turn(self, host: ActiveHost, address: str, changes: Changes, now: float) -> Turn | None:
         for _ in range(REFUSALS_PER_TURN_MAX):
@@ -144,7 +154,7 @@ class Dispatch:
     def _queue_entry_turn(self, host: ActiveHost, address: str, now: float, place: Place, row: UrlRow) -> Turn:
         turn = self._turn(host, address, now, row.kind, row.url, place.key)
         turn.place, turn.row = place, row
-        if row.pointer is not None and row.payload_digest and row.status == 200:
+        if row.pointer is not None and row.status == 200 and shown(row):  # else a 304 would say nothing
             turn.etag, turn.last_modified = row.etag, row.last_modified
         return turn
 
@@ -251,14 +261,16 @@ def unpark(context: Context, row: HostRow) -> None:
 
 
 def drop_place(context: Context, changes: Changes, row: HostRow, place: Place) -> None:
-    """Take an entry out of its queue in a commit, and its host out of the waiting ones when it was the last."""
+    """Take an entry out of its queue in a commit, and its host out of the waiting ones with the last."""
     dequeue(changes, row, place.level, place.sequence)
     totals = context.counters.totals
     totals.queued -= 1
     totals.queued_by_level[place.level] -= 1
     if row.pending == 0:
         totals.hosts_with_work -= 1
-        context.waiting.remove(changes, row)
+    if row.late:
+        overdue.follow(context, changes, row)
+    context.waiting.settle(changes, row, context.counters.sequence)
 
 
 def _tired_shape(host: HostRow, row: UrlRow, place: Place) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Set as AbstractSet
 from typing import Final, Literal
 
-from gossamer.core import clusters, copies, harvest, moves, softfour
+from gossamer.core import clusters, copies, harvest, hints, moves, softfour
 from gossamer.core.admission import Candidate
 from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_shape, decode_site, encode
@@ -16,7 +16,7 @@ from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.keys import shape_key
 from gossamer.core.lifting import lift
 from gossamer.core.turn import Turn
-from gossamer.core.twins import note_pair
+from gossamer.core.twinpairs import note_pair
 from gossamer.model.page import Digest, Job, Kind, Original, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
@@ -80,6 +80,7 @@ def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str
         via=row.via if row is not None else "",
         parse=outcome.status in CONTENT and not outcome.cut_by_type,
         elapsed_s=outcome.elapsed_s,
+        tell_all=row is not None and row.promoted,
     )
 
 
@@ -169,6 +170,7 @@ def settle_response(
         totals.not_modified += 1
         row.unchanged += 1
         context.refreshing.observe(changes, row, host, changed=False)
+        hints.visited(context, row, host, changed=False)
         _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
         return [], False, "not-modified"
     if outcome.status not in CONTENT:
@@ -208,6 +210,7 @@ def _settle_content(
         if changed:
             row.changed_at = now
     context.refreshing.observe(changes, row, host, changed=changed)
+    hints.visited(context, row, host, changed=changed)
     if row.filed and before[1] is not None and before[1] != row.simhash:
         copies.unfile_fingerprint(changes, turn.key, before[1])
         row.filed = False
@@ -223,7 +226,7 @@ def _settle_content(
         if host.fetched <= FIRST_VISITS and turn.kind is Kind.PAGE:
             _count_front(changes, host, copied=bool(row.duplicate_of))
     if turn.kind is Kind.PAGE:
-        note_pair(changes, turn.key, host.site, row, now)
+        note_pair(context, changes, turn.key, host, row, now, changed=bool(changed))
         _count_shape(changes, host, row)
     return "duplicate" if row.duplicate_of else "new" if changed is None else "changed" if changed else "unchanged"
 
@@ -240,10 +243,12 @@ def _candidates(
         context.counters.refuse(reason, count)
         bump(host.refused, reason, count)
     if turn.kind is Kind.SITEMAP:
+        hints.take(context, changes, digest, row, host)
         return harvest.sitemap_entries(changes, digest, turn, row.depth, host)
     if not follows_links(turn, digest, row):
         return []
     if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
+        hints.take(context, changes, digest, row, host)
         return harvest.sitemap_entries(changes, digest, turn, 0, host)
     known: tuple[AbstractSet[str], AbstractSet[str]] = context.admission.known.generations()
     promoted, row.promoted = row.promoted, False
@@ -253,7 +258,7 @@ def _candidates(
     found = harvest.links(digest, turn, row.depth, known, find, duplicate=bool(row.duplicate_of))
     if promoted:
         lift(context, changes, found)
-    return found
+    return [*harvest.feeds(changes, digest, turn, host), *found]
 
 
 def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> None:
@@ -275,6 +280,7 @@ def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> No
 
 
 def _note_content(row: UrlRow, outcome: Outcome, digest: Digest) -> None:
+    row.feed = digest.feed
     row.etag = (outcome.header("etag") or "")[:HEADER_KEPT_MAX]
     row.last_modified = (outcome.header("last-modified") or "")[:HEADER_KEPT_MAX]
     row.redirect_to = ""

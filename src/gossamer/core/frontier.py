@@ -13,8 +13,8 @@ from gossamer.core.chance import Chance
 from gossamer.core.lanes import Lane, Lanes
 from gossamer.core.ledger import Ledger
 from gossamer.core.turn import Errand
-from gossamer.core.waiting import Waiting
-from gossamer.model.limits import HOST_QUANTUM, UNCOMMITTED_PER_HOST_MAX
+from gossamer.core.waiting import Shares, Waiting, place_of
+from gossamer.model.limits import HOST_QUANTUM, LEVELS, UNCOMMITTED_PER_HOST_MAX
 from gossamer.model.record import HostRow
 from gossamer.ports.store import Store
 
@@ -43,6 +43,7 @@ class Frontier:
         on_admit: Callable[[HostRow, float], None],
         on_activate: Callable[[HostRow], None],
         chance: Chance,
+        discovery_share: float = 0.5,
     ) -> None:
         """`lane_of(host, address)` names a lane, `lane_floor` says from when a lane new to memory may be used,
         `yield_slot` commits a host to the end of its front queue, `on_admit` sees every row that a slot is looked for,
@@ -58,6 +59,7 @@ class Frontier:
         self._on_admit = on_admit
         self._on_activate = on_activate
         self._chance = chance
+        self._shares = Shares(discovery_share)
         self.lanes = Lanes()
         self.active: dict[str, ActiveHost] = {}
         self._asleep: dict[str, float] = {}
@@ -111,14 +113,16 @@ class Frontier:
 
     def _next_waiting(self) -> str | None:
         while True:
-            taken = self._waiting.take(self._chance)
+            taken = self._waiting.take(self._chance, discovery=self._shares.discovery_next())
             if taken is None:
                 return None
             host, level, sequence = taken
             if self._placed(host):
                 continue
             row = self._ledger.find(host)
-            if row is not None and (row.waiting_level, row.waiting_sequence) == (level, sequence):
+            if row is not None and place_of(row, refresh=level >= LEVELS) == (level, sequence):
+                if self._waiting.both():
+                    self._shares.given(row)
                 return host
 
     def _admit(self, row: HostRow, now: float) -> None:

@@ -11,12 +11,13 @@ from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.turn import Turn
 from gossamer.core.votes import importance
-from gossamer.model.limits import REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
+from gossamer.model.limits import FEEDS_PER_HOST_MAX, REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Digest, Kind, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow, State, UrlRow
 from gossamer.model.url import Url, parse
-from gossamer.policy.priority import link_level, redirect_level, sitemap_level
+from gossamer.policy.hints import CHANGEFREQ_S
+from gossamer.policy.priority import FEED_LEVEL, link_level, redirect_level, sitemap_level
 from gossamer.policy.redirect import redirect_target
 from gossamer.policy.scope import judge, why
 from gossamer.policy.traps import static_trap
@@ -83,14 +84,42 @@ def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, ro
             key=entry.key,
             host=entry.host,
             site=entry.site,
-            level=sitemap_level(entry.priority, mirror=bool(row.mirror_of) and entry.host == row.host),
+            level=sitemap_level(
+                entry.priority, mirror=bool(row.mirror_of) and entry.host == row.host, feed=digest.feed
+            ),
             depth=1,
             via=SITEMAP_VIA + turn.key,
+            claimed_s=CHANGEFREQ_S.get(entry.changefreq, 0.0),
         )
         for entry in digest.entries
     ]
     if depth < SITEMAP_INDEX_DEPTH_MAX:
         found += sitemaps(changes, [wire for wire, _ in digest.sitemaps], turn.key, row, depth + 1)
+    return found
+
+
+def feeds(changes: Changes, digest: Digest, turn: Turn, row: HostRow) -> list[Candidate]:
+    """Candidates for the feeds that a page links to, of its own host. The caller puts the ledger."""
+    found: list[Candidate] = []
+    for wire, key in digest.feeds:
+        url = parse(wire)
+        if row.feeds >= FEEDS_PER_HOST_MAX:
+            break
+        if not isinstance(url, Url) or url.host != row.host or changes.url(key) is not None:
+            continue
+        row.feeds += 1
+        found.append(
+            Candidate(
+                url=wire,
+                key=key,
+                host=url.host,
+                site=url.site,
+                level=FEED_LEVEL,
+                depth=SITEMAP_INDEX_DEPTH_MAX,  # what it lists are pages: no sitemaps are taken from it
+                via=turn.key,
+                kind=Kind.SITEMAP,
+            )
+        )
     return found
 
 

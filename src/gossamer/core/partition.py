@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core import calendar, clusters, ending, harvest, probing, softfour
+from gossamer.core import calendar, clusters, ending, harvest, pings, probing, softfour
 from gossamer.core.account import account, unresolved
 from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
@@ -26,6 +26,7 @@ from gossamer.core.turn import Turn
 from gossamer.core.votes import note_votes
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Resolution
+from gossamer.model.ping import Ping
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, UrlRow
 from gossamer.model.url import Url
@@ -178,6 +179,14 @@ class Partition:
         """Queue pages whose next visit is due, a bounded number at a time. Returns how many."""
         return calendar.enqueue_due(self.context, now) + clusters.carry_on(self.context, now)
 
+    def ping(self, ping: Ping, now: float) -> dict[str, str]:
+        """Somebody says that pages have changed: the URLs that are refused at once, each with its reason."""
+        return pings.receive(self.context, ping, now)
+
+    def look_for_keys(self, now: float) -> None:
+        """Ask hosts for the keys that pings wait for; to be called now and then."""
+        pings.look(self.context, now)
+
     # -- events in -------------------------------------------------------------------------------------------------
 
     def resolved(self, name: str, resolution: Resolution, now: float) -> None:
@@ -227,6 +236,8 @@ class Partition:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)
         if turn.kind is Kind.ROBOTS:
             self._rules.ended(changes, host, turn, outcome, decoded, now)
+        elif turn.kind is Kind.KEY and outcome.failure is None:
+            pings.ended(self.context, changes, row, outcome.status, decoded, now)
         if row.parked or row.next_allowed - now > self.context.errand_wait_max_s:
             self._drop_errands(changes, host, row.parked or "it asked to be left alone", now)
         if outcome.failure is None:
@@ -313,6 +324,7 @@ class Partition:
         """A host will not be asked for long: its errands do not hold slots so long."""
         self._rules.fail_foreign(changes, host, why, now)
         host.errands.clear()
+        pings.dropped(self.context, host.name)
         probing.end(changes, host.row, "")
 
     # -- parts -----------------------------------------------------------------------------------------------------
@@ -345,6 +357,8 @@ class Partition:
             changes.put_url(turn.key, row)
         elif turn.kind is Kind.PROBE:
             probing.end(changes, host.row, softfour.HONEST)
+        elif turn.kind is Kind.KEY:
+            pings.dropped(self.context, host.name)
         event = log_line(turn, outcome, host.row, row, now, verdict="error", retry=again, gap_s=gap_s)
         self.context.logbook.put(changes, event)
         return event

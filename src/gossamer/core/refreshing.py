@@ -19,7 +19,9 @@ from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostPace, HostRow, Pace, UrlRow
 from gossamer.policy import refresh as policies
 from gossamer.policy import refresh_rate as rates
+from gossamer.policy.hints import TRUST_MIN, lean, trust
 from gossamer.policy.importance import of_host, of_page
+from gossamer.policy.refresh_value import worth
 from gossamer.ports.store import Store
 
 STATE_KEY: Final = b"refresh"
@@ -74,8 +76,16 @@ class Refreshing:
         host_pace = host.pace = host.pace or HostPace()
         if changed is not None:
             self._compare(row, host, changed=changed)
-        if not rates.observe(pace, row.visited, changed=changed):
-            return
+        if rates.observe(pace, row.visited, changed=changed):
+            self._estimate(changes, pace, host_pace)
+
+    def inherit(self, changes: Changes, row: UrlRow, host: HostRow, pace: Pace) -> None:
+        """What was seen of another page, whose place this one takes, counts as seen of it. The caller puts both."""
+        row.pace, host.pace = row.pace or Pace(), host.pace or HostPace()
+        rates.add(row.pace, pace)
+        self._estimate(changes, row.pace, host.pace)
+
+    def _estimate(self, changes: Changes, pace: Pace, host_pace: HostPace) -> None:
         found = rates.estimate(pace, self._prior(host_pace))
         known = pace.variance > 0
         before = (known, known * pace.log_rate, known * (pace.log_rate**2 + pace.variance))
@@ -105,17 +115,22 @@ class Refreshing:
         return rates.prior_of_host(host, world)
 
     def rate(self, row: UrlRow, host: HostRow) -> float:
-        """Changes a second of a page; a page of which nothing is known changes as its host's pages do."""
+        """Changes a second of a page; a page of which nothing is known changes as its host's pages do, or says."""
         pace = row.pace
         known = pace is not None and pace.variance > 0
-        return math.exp(pace.log_rate if known and pace is not None else self._prior(host.pace).log_rate)
+        if known and pace is not None:
+            return math.exp(pace.log_rate)
+        prior = self._prior(host.pace)
+        if row.claimed_s and trust(host.hints) >= TRUST_MIN:
+            prior = lean(prior, -math.log(row.claimed_s))
+        return math.exp(prior.log_rate)
 
     # -- when the next one is --------------------------------------------------------------------------------------
 
     def plan(self, changes: Changes, row: UrlRow, host: HostRow, now: float) -> float:
         """Seconds until the next visit of a page, which is counted from now on. The caller puts row and ledger."""
         rate = self.rate(row, host)
-        importance = of_page(policies.importance_of(row.level), of_host(host.rank, host.votes))
+        importance = self._importance(row, host)
         pace = row.pace = row.pace or Pace()
         host_pace = host.pace = host.pace or HostPace()
         self._count(changes, pace, host_pace, policies.group_of(rate, importance))
@@ -130,6 +145,17 @@ class Refreshing:
             self.budget(), self.state.planned, host_pace.planned, host.delay_s + host.response_s, self._share
         )
         return min(max(self._config.max_interval_s, wanted_s), wanted_s * max(1.0, host_pace.claim / cap))
+
+    def worth(self, row: UrlRow, host: HostRow, now: float) -> float:
+        """What a visit of a page brings now, to be compared with that of other pages."""
+        importance = self._importance(row, host)
+        rate = self.rate(row, host)
+        if row.hinted:  # it has changed, as far as its host is to be believed
+            return trust(host.hints) * importance / rate
+        return worth(rate, importance, now - (row.pace.seen_at if row.pace else 0.0))
+
+    def _importance(self, row: UrlRow, host: HostRow) -> float:
+        return of_page(policies.importance_of(row.level), of_host(host.rank, host.votes))
 
     def forget(self, changes: Changes, row: UrlRow, host: HostRow) -> None:
         """A page has no next visit any more. The caller puts row and ledger."""
@@ -185,7 +211,7 @@ class Refreshing:
         self._window_start, self._window_visits = now, self.state.visits
         if not WINDOW_S <= elapsed_s < 2 * WINDOW_S:  # the clock jumped, or the process stood still
             return
-        queued = sum(self._totals.queued_by_level[LEVELS:])
+        queued = sum(self._totals.queued_by_level[LEVELS:]) + self._totals.late
         if made and queued * elapsed_s / made > LATE_S:
             self.state.measured, self._budget_moved = made / elapsed_s, True
         elif self.state.measured > 0:

@@ -34,6 +34,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float | None = None
     bytes: int | None = None  # received, all hosts
     site_pages: int = 10_000  # per 30 days, scope "any" only
+    continuous: bool = False  # go on when nothing is left: pages become due
 
 
 class Politeness(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,6 +68,27 @@ class HostPace(msgspec.Struct, array_like=True, kw_only=True):
     claim: float = 0.0  # visits a second they would have
 
 
+class HintRecord(msgspec.Struct, array_like=True, kw_only=True):
+    """What came of a host's hints that its pages have changed."""
+
+    tried: float = 0.0  # visits made on its word; halved past a bound, with those borne out
+    borne: float = 0.0  # of them, those that found a change
+    open: int = 0  # brought forward and not yet made
+    skipped: int = 0  # claims that were not believed since one was tried
+    doubted: int = 0  # claims not followed because of this record
+    absurd: int = 0  # dates that can be no page's
+
+
+class PingRecord(msgspec.Struct, array_like=True, kw_only=True):
+    """Pings for a host: how many of late, and what it said of their key."""
+
+    window_start: float = 0.0
+    urls: int = 0  # taken since
+    key: str = ""  # the last one that it showed
+    verified: float = 0.0  # when
+    refuted: float = 0.0  # when it did not show one that was named
+
+
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """One known URL."""
 
@@ -129,6 +150,9 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     canonical_said: str = ""  # what became of its rel=canonical: policy.canonicals.Said, "" when it names no other page
     wanted: float = 0.0  # when the visit was due that is queued for a refresh or put off; 0: none is
     late: int = 0  # place among the visits of its host that are put off (core.overdue); 0: not among them
+    hinted: float = 0.0  # date of a change, as its site says, for which its next visit was brought forward; 0: none
+    claimed_s: float = 0.0  # time between changes as its sitemap's changefreq says; 0: it says nothing
+    feed: bool = False  # a feed that is read again and again
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):
@@ -225,6 +249,9 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     refresh_waiting_level: int = -1  # the same as waiting_level, for its refreshes
     refresh_waiting_sequence: int = 0
     late: int = 0  # refreshes that are due and wait for room in its queue
+    hints: HintRecord | None = None
+    feeds: int = 0  # feeds admitted
+    pings: PingRecord | None = None
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

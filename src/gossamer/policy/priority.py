@@ -7,6 +7,7 @@ from typing import Final
 from gossamer.model.limits import LEVELS
 
 SITEMAP_LEVEL: Final = 2
+FEED_LEVEL: Final = 1  # of feeds, and of what they list: it is new
 DUPLICATE_PENALTY: Final = 3  # levels that links of a near-duplicate lose
 REDIRECT_GAIN: Final = 1  # a redirect's target goes before its source's peers: its place was already waited for
 QUERY_PENALTY: Final = 1  # URLs with a query are more often views of something known
@@ -35,8 +36,14 @@ def redirect_level(level: int) -> int:
     return max(0, level - REDIRECT_GAIN)
 
 
-def sitemap_level(priority: float | None, *, mirror: bool = False) -> int:
-    """Level of a sitemap entry, from the site's own priority (0.0-1.0, default 0.5). `mirror`: its host is one."""
+def sitemap_level(priority: float | None, *, mirror: bool = False, feed: bool = False) -> int:
+    """Level of a sitemap entry, from the site's own priority (0.0-1.0, default 0.5).
+
+    Args:
+        priority: as the sitemap says.
+        mirror: whether its host is one.
+        feed: whether it is the item of a feed, which are those that came last.
+    """
     value = 0.5 if priority is None else min(1.0, max(0.0, priority))
-    level = SITEMAP_LEVEL + round((1.0 - value) * 4)
+    level = FEED_LEVEL if feed else SITEMAP_LEVEL + round((1.0 - value) * 4)
     return min(LEVELS - 1, level + DUPLICATE_PENALTY) if mirror else level

@@ -31,6 +31,15 @@ def gain(x: float) -> float:
     return x * x / 2 if x < SMALL else -math.expm1(-x) - x * math.exp(-x)
 
 
+def worth(rate: float, importance: float, elapsed_s: float) -> float:
+    """What a visit now brings, of a page that changes `rate` times a second and was seen `elapsed_s` ago.
+
+    It is what one more visit a second adds to importance * freshness when the page is visited at such intervals: little
+    while nothing can have changed, and little of a page that will not stay as it is seen.
+    """
+    return importance / rate * gain(rate * max(0.0, elapsed_s))
+
+
 def changes_between(wanted: float) -> float:
     """The x whose gain is `wanted`; infinite from 1 on: no interval pays.
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from gossamer.core.changes import decode_entry, decode_host, decode_url
 from gossamer.core.counters import Totals, load_totals
 from gossamer.core.keys import QUEUE_LEVELS, due_key, queue_key, waiting_key
+from gossamer.core.waiting import place_of
 from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, Entry, HostRow, State, UrlRow
 from gossamer.ports.store import Store
+from gossamer.sim.clustercheck import clusters
 from gossamer.sim.run import Served
 
 SCAN_AT_ONCE = 1_000
@@ -45,6 +47,7 @@ def recount(store: Store) -> list[str]:
         *_queues(urls, hosts, queue),
         *_front(store, hosts),
         *_calendar(store, urls),
+        *clusters(store, totals, urls, hosts),
     ]
 
 
@@ -95,18 +98,24 @@ def _queues(urls: dict[str, UrlRow], hosts: dict[str, HostRow], queue: dict[byte
 
 
 def _front(store: Store, hosts: dict[str, HostRow]) -> Iterator[str]:
-    waiting = {value.decode(): key for key, value in everything(store, Cf.WAITING)}
-    entries = sum(1 for _ in everything(store, Cf.WAITING))
-    if entries != len(waiting):
-        yield f"{entries} front queue entries for {len(waiting)} hosts"
+    waiting: dict[str, set[bytes]] = defaultdict(set)
+    for key, value in everything(store, Cf.WAITING):
+        waiting[value.decode()].add(key)
     for name, row in hosts.items():
-        place = waiting_key(row.waiting_level, row.waiting_sequence) if row.waiting_level >= 0 else None
-        if waiting.get(name) != place:
-            yield f"{name} waits at {waiting.get(name)!r}, its ledger says {place!r}"
-        if (row.pending > 0) != (name in waiting):
-            yield f"{name} has {row.pending} URLs pending and is {'' if name in waiting else 'not '}in a front queue"
+        yield from waits(name, row, waiting.get(name, set()))
     for name in waiting.keys() - hosts.keys():
         yield f"{name} waits and has no ledger"
+
+
+def waits(name: str, row: HostRow, places: set[bytes]) -> Iterator[str]:
+    """The places of a host in the front queues against its ledger: one for each kind of work it has."""
+    kinds = [place_of(row, refresh=refresh) for refresh in (False, True)]
+    said = {waiting_key(level, sequence) for level, sequence in kinds if level >= 0}
+    if places != said:
+        yield f"{name} waits at {places}, its ledger says {said}"
+    work = [sum(row.pending_by_level[:LEVELS]) > 0, sum(row.pending_by_level[LEVELS:]) > 0]
+    if work != [level >= 0 for level, _ in kinds]:
+        yield f"{name} has {row.pending_by_level} URLs pending and waits at {said}"
 
 
 def _calendar(store: Store, urls: dict[str, UrlRow]) -> Iterator[str]:
@@ -118,6 +127,7 @@ def _calendar(store: Store, urls: dict[str, UrlRow]) -> Iterator[str]:
             row.state is State.FETCHED
             and not row.due
             and not row.refresh
+            and not row.late
             and row.kind in ("page", "sitemap")
             and (not row.via.startswith("host:"))
         ):

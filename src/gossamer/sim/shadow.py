@@ -15,11 +15,12 @@ from gossamer.core.changes import decode_entry, decode_fingerprints, decode_host
 from gossamer.core.copies import BUCKET_MAX
 from gossamer.core.counters import COUNTERS_KEY, Totals
 from gossamer.core.ending import HISTORY_MAX, TIRED_SHAPES_MAX
-from gossamer.core.keys import QUEUE_LEVELS, due_key, queue_key, queue_place, waiting_key
+from gossamer.core.keys import LATE_PREFIX, QUEUE_LEVELS, due_key, late_key, late_of, queue_key, queue_place
 from gossamer.model.limits import LEVELS, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf, HostRow, State, UrlRow
 from gossamer.ports.store import Op, Store
+from gossamer.sim import check
 from gossamer.sim.check import everything
 
 _decode_totals: Final = msgspec.msgpack.Decoder(Totals).decode
@@ -39,6 +40,7 @@ class _Url(msgspec.Struct, frozen=True):
     reason: str
     records: int
     pointer: Pointer | None
+    late: int
 
 
 def _url(row: UrlRow) -> _Url:
@@ -46,8 +48,18 @@ def _url(row: UrlRow) -> _Url:
     records = len(row.history) + (row.pointer is not None)
     place = row.level + (LEVELS if row.refresh else 0)
     return _Url(
-        row.host, row.state, place, row.sequence, row.refresh, row.due, dated, row.reason, records, row.pointer
-    )  # fmt: skip
+        host=row.host,
+        state=row.state,
+        place=place,
+        sequence=row.sequence,
+        refresh=row.refresh,
+        due=row.due,
+        dated=dated,
+        reason=row.reason,
+        records=records,
+        pointer=row.pointer,
+        late=row.late,
+    )
 
 
 class Shadow:
@@ -65,8 +77,9 @@ class Shadow:
         self._waiting: dict[bytes, str] = {}
         self._waits: dict[str, set[bytes]] = {}
         self._dues: dict[str, set[bytes]] = {}
+        self._late: dict[str, set[bytes]] = {}
         self._statuses: Counter[str] = Counter()
-        self._sums = {"bytes": 0, "answers": 0, "failures": 0, "parked": 0, "working": 0, "records": 0}
+        self._sums = {"bytes": 0, "answers": 0, "failures": 0, "late": 0, "parked": 0, "working": 0, "records": 0}
         self._seen: set[tuple[str, int]] = set()  # records that rows name or named
         self._touched: set[str] = set()
         self._hosts_touched: set[str] = set()
@@ -99,6 +112,11 @@ class Shadow:
                 _move(self._dues, name, key, there=value is not None)
             elif cf is Cf.FINGERPRINT and value is not None and len(decode_fingerprints(value)) > BUCKET_MAX:
                 yield f"a bucket of fingerprints has more than {BUCKET_MAX} entries"
+            elif cf is Cf.META and key.startswith(LATE_PREFIX):
+                host = key[len(LATE_PREFIX) :].partition(b"\x00")[0].decode()
+                name = late_of(key, host)[1]
+                self._touched.add(name)
+                _move(self._late, name, key, there=value is not None)
             elif cf is Cf.META and key == COUNTERS_KEY and value is not None:
                 self.totals = _decode_totals(value)
 
@@ -172,7 +190,12 @@ class Shadow:
             yield f"{name} is {row.state.name} (refresh: {row.refresh}) and stands in the queue at {places}"
         if dues != ({due_key(row.due, name)} if row.due else set()):
             yield f"{name} is due at {row.due}, in the calendar at {dues}"
-        if row.state is State.FETCHED and row.dated and not row.due and not row.refresh:
+        late = self._late.get(name, set())
+        if late != ({late_key(row.host, row.late, name)} if row.late else set()):
+            yield f"{name} is put off as {row.late}, among those put off it is {late}"
+        if row.late and (row.due or wanted):
+            yield f"{name} is put off although it is queued or will be due"
+        if row.state is State.FETCHED and row.dated and not row.due and not row.refresh and not row.late:
             yield f"{name} is fetched and will never be visited again"
         if row.state is State.FETCHED and row.pointer is None:
             yield f"{name} is fetched and has no record"
@@ -193,9 +216,9 @@ class Shadow:
             return
         if row.pending != sum(counts) or row.pending_by_level != counts:
             yield f"{name} says pending {row.pending} {row.pending_by_level}, queued are {counts}"
-        place = {waiting_key(row.waiting_level, row.waiting_sequence)} if row.waiting_level >= 0 else set()
-        if waits != place or bool(waits) != (row.pending > 0):
-            yield f"{name} has {row.pending} URLs pending, waits at {waits}, its ledger says {place}"
+        yield from check.waits(name, row, waits)
+        if row.late and not sum(counts[LEVELS:]):
+            yield f"{name} has put off {row.late} refreshes and none queued that they could follow"
 
     def _total_faults(self) -> Iterator[str]:
         totals, sums = self.totals, self._sums
@@ -206,6 +229,8 @@ class Shadow:
             ("queued_by_level", totals.queued_by_level, self._levels),
             ("hosts_with_work", totals.hosts_with_work, sums["working"]),
             ("parked", totals.parked, sums["parked"]),
+            ("late", totals.late, len(self._late)),
+            ("late of hosts", totals.late, sums["late"]),
             ("bytes", totals.bytes, sums["bytes"]),
             ("statuses", totals.statuses, +self._statuses),
             ("failures", sum(totals.failures.values()), sums["failures"]),
@@ -224,6 +249,7 @@ def _sums(row: HostRow) -> dict[str, int]:
         "answers": row.fetched,
         "failures": row.failed,
         "parked": bool(row.parked),
+        "late": row.late,
         "working": row.pending > 0,
     }
 

@@ -59,7 +59,7 @@ class FetchStage:
         if self._cookies is not None:
             self._cookies.take(turn.name, outcome.headers)
         decoded = b""
-        if turn.kind is Kind.ROBOTS and outcome.payload:
+        if turn.kind in (Kind.ROBOTS, Kind.KEY) and outcome.payload:
             decoded = self._decode(outcome.payload, outcome.content_encoding, ROBOTS_MAX_BYTES)
         return outcome, payload_digest(outcome.payload), decoded
 

@@ -32,7 +32,7 @@ from gossamer.model.errors import (
     UsageError,
 )
 from gossamer.model.view import Snapshot
-from gossamer.surface import planning, ranking, reading, settings, simulating
+from gossamer.surface import pinging, planning, ranking, reading, settings, simulating
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
@@ -52,6 +52,7 @@ app = typer.Typer(
 )
 reading.register(app)
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+pinging.register(app)
 planning.register(app)
 ranking.register(app)
 simulating.register(app)
@@ -96,6 +97,13 @@ def crawl(
         str | None, typer.Option("--user-agent-product", metavar="NAME", help="Name in robots.txt and the User-Agent.")
     ] = None,
     *,
+    continuous: Annotated[
+        bool | None,
+        typer.Option(
+            "--continuous/--no-continuous",
+            help="Go on when nothing is left to fetch, and visit pages again as they become due; kept with the crawl.",
+        ),
+    ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a live view.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
 ) -> None:
@@ -111,6 +119,7 @@ def crawl(
         "limits.pages": _whole(pages),
         "limits.depth": _whole(depth),
         "limits.duration": duration,
+        "limits.continuous": continuous,
         "identity.contact": contact,
         "identity.product": product,
     }

@@ -27,6 +27,12 @@ def counted(totals: Totals, config: Config) -> Snapshot:
         queued=totals.queued,
         queue_by_level=[levels[level] + levels[level + LEVELS] for level in range(LEVELS)],
         refresh_queued=sum(levels[LEVELS:]),
+        refresh_late=totals.late,
+        refreshes=sum(totals.lateness.values()),
+        lateness_p50_s=_quantile(totals, 0.5),
+        lateness_p99_s=_quantile(totals, 0.99),
+        lateness_max_s=totals.lateness_max_s,
+        slipped_by_level=list(totals.slipped),
         statuses=dict(totals.statuses),
         failures=dict(totals.failures),
         duplicates_exact=totals.exact,
@@ -35,3 +41,13 @@ def counted(totals: Totals, config: Config) -> Snapshot:
         refusals=dict(totals.refused),
         errors=sum(totals.errors.values()),
     )
+
+
+def _quantile(totals: Totals, share: float) -> float:
+    """The lateness that this share of the refreshes does not exceed, to a power of two of seconds."""
+    left = share * sum(totals.lateness.values())
+    for edge, count in sorted(totals.lateness.items()):
+        left -= count
+        if left <= 0:
+            return min(float(edge), totals.lateness_max_s)
+    return 0.0

@@ -6,6 +6,7 @@ from typing import Final
 
 from gossamer.core.changes import decode_robots
 from gossamer.core.keys import queue_key, robots_key, waiting_key
+from gossamer.core.waiting import place_of
 from gossamer.model.limits import LEVELS
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
@@ -144,7 +145,10 @@ def queue(evidence: Evidence) -> Step | None:
     before = len(store.scan(Cf.QUEUE, queue_key(row.host, place, first), own, BEFORE_MAX + 1))
     queued = plural(ledger.pending, "URL")
     kind = "refresh " if row.refresh else ""
-    facts = [(f"queue of {row.host}", f"{queued} ({_levels(ledger)})"), ("host", _front(evidence, ledger))]
+    facts = [
+        (f"queue of {row.host}", f"{queued} ({_levels(ledger)})"),
+        ("host", _front(evidence, ledger, refresh=row.refresh)),
+    ]
     if row.attempts:
         retries = evidence.crawl.config.fetch.retries
         failed = plural(row.attempts, "visit")
@@ -153,16 +157,19 @@ def queue(evidence: Evidence) -> Step | None:
     return Step("queue", "wait", f"{kind}level {row.level}, {ahead} before it in this level", tuple(facts))
 
 
-def _front(evidence: Evidence, ledger: HostRow) -> str:
+def _front(evidence: Evidence, ledger: HostRow, *, refresh: bool) -> str:
     """The place of a host in its front queue."""
-    if ledger.waiting_level < 0:
+    kinds = (place_of(ledger, refresh=refresh), place_of(ledger, refresh=not refresh))
+    places = [place for place in kinds if place[0] >= 0]
+    if not places:
         return "in no front queue, although it has work; gossamer verify tells more"
-    level, sequence = ledger.waiting_level, ledger.waiting_sequence
+    level, sequence = places[0]
     scan = evidence.crawl.store.scan
     before = len(scan(Cf.WAITING, waiting_key(level, 0), waiting_key(level, sequence), BEFORE_MAX + 1))
     with_work = f"{plural(evidence.crawl.totals.hosts_with_work, 'host')} with work"
     slots = f"{evidence.crawl.config.frontier.slots:,} slots"
-    return f"front queue {level}, {_count(before, 'host')} before it; {with_work} for {slots}"
+    name = f"front queue {level % LEVELS}{' of refreshes' if level >= LEVELS else ''}"
+    return f"{name}, {_count(before, 'host')} before it; {with_work} for {slots}"
 
 
 def _count(found: int, noun: str) -> str:

@@ -115,7 +115,7 @@ def _start(event: FetchEvent) -> str:
 
 def _path(event: FetchEvent) -> str:
     """L for each link, R for each redirect hop, then P for robots.txt and probes, M for sitemaps; "-" for a seed."""
-    last = {Kind.ROBOTS: "P", Kind.PROBE: "P", Kind.SITEMAP: "M"}.get(event.kind, "")
+    last = {Kind.ROBOTS: "P", Kind.PROBE: "P", Kind.KEY: "P", Kind.SITEMAP: "M"}.get(event.kind, "")
     path = "L" * event.depth + "R" * event.redirects + last
     if len(path) > PATH_MAX:
         return f"{len(path) - PATH_MAX}+{path[-PATH_MAX:]}"

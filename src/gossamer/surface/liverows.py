@@ -124,9 +124,26 @@ def _hosts(snapshot: Snapshot, space: Space) -> Text:
 def _queue(snapshot: Snapshot, space: Space) -> Text:
     items = [Text(f"{show_count(snapshot.queued):>9}", style="bold")]
     items.append(level_bars(snapshot.queue_by_level, ascii_only=space.ascii_only))
-    if snapshot.refresh_queued or snapshot.due_now:
-        items.append(Text(f"{show_count(snapshot.refresh_queued + snapshot.due_now)} to refresh"))
+    due = snapshot.refresh_queued + snapshot.refresh_late + snapshot.due_now
+    if due:
+        items.append(Text(f"{show_count(due)} to refresh"))
     items.append(Text(f"{show_count(snapshot.urls_known)} known"))
+    return pack(items, space.cells)
+
+
+def lateness_text(snapshot: Snapshot) -> str:
+    """How late refreshes were made."""
+    if not snapshot.refreshes:
+        return "none visited yet"
+    p50, p99, most = map(show_duration, (snapshot.lateness_p50_s, snapshot.lateness_p99_s, snapshot.lateness_max_s))
+    return f"visits late by {p50} (median), {p99} (99 %), {most} (most)"
+
+
+def _late(snapshot: Snapshot, space: Space) -> Text | None:
+    if not snapshot.refreshes:
+        return None
+    slipped = sum(snapshot.slipped_by_level)
+    items = [Text(f"{show_count(slipped):>9}", style="bold"), Text("over an hour late"), Text(lateness_text(snapshot))]
     return pack(items, space.cells)
 
 
@@ -257,6 +274,7 @@ _ROWS: Final[tuple[tuple[str, Row], ...]] = (
     ("pages", _pages),
     ("hosts", _hosts),
     ("queue", _queue),
+    ("late", _late),
     ("status", _statuses),
     ("bytes", _bytes),
     ("copies", _copies),

@@ -187,7 +187,14 @@ class Monitor:
             period_s=sum(periods) / len(periods) if periods and sum(periods) > 0 else 1.0,
             asleep=len(context.frontier.asleep()),
             queued=self._totals.queued,
+            due_in_s=self._due_in() if state == "crawling" else None,  # a closed store is asked nothing
         )
+
+    def _due_in(self) -> float | None:
+        if not self._config.limits.continuous or self._totals.queued:
+            return None
+        due = self._partition.next_due()
+        return None if due is None else max(0.0, due - self._clock.now())
 
     def _rates(self, now: float) -> tuple[float, float]:
         start = next(

@@ -74,6 +74,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         _seconds("duration", 1.0, 100 * _YEAR_S, "crawling time of one run", none=True),
         _same("bytes", Size(1, _MANY, none=True), "received, from all hosts"),
         _same("site_pages", Whole(1, _MANY), 'fetches of one site in 30 days (scope "any")'),
+        _same("continuous", Flag(), "true: go on when nothing is left to fetch, and visit pages as they become due"),
     ),
     "politeness": (
         _seconds("min_delay", 0.0, _DAY_S, "least gap between two fetches of a host"),
@@ -173,6 +174,7 @@ FLAGS: Final = {  # options that have a flag on the command line
     "limits.pages": "--pages",
     "limits.depth": "--depth",
     "limits.duration": "--duration",
+    "limits.continuous": "--continuous",
     "identity.contact": "--contact",
     "identity.product": "--user-agent-product",
 }

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Self, TextIO
 
 from gossamer.model.view import Notice, Snapshot
-from gossamer.surface.liverows import budget_text
+from gossamer.surface.liverows import budget_text, lateness_text
 from gossamer.surface.terminal import escape
 from gossamer.surface.units import plural, show_count, show_duration, show_rate, show_size
 
@@ -116,9 +116,23 @@ def summary_lines(snapshot: Snapshot) -> list[str]:
         f"queue      {show_count(snapshot.queued)} of {show_count(snapshot.urls_known)} known URLs",
         f"archive    {plural(snapshot.segments, 'WARC file')}, {show_size(snapshot.archive_bytes)}",
     ]
+    lines += refresh_lines(snapshot)
     lines += [f"budget     {budget_text(budget)}" for budget in snapshot.budgets]
     if snapshot.errors or snapshot.warnings:
         lines.append(f"notices    {plural(snapshot.errors, 'error')}, {plural(snapshot.warnings, 'warning')}")
+    return lines
+
+
+def refresh_lines(snapshot: Snapshot) -> list[str]:
+    """What is due and how late it is visited; nothing before anything was due."""
+    waiting = snapshot.refresh_queued + snapshot.refresh_late + snapshot.due_now
+    if not waiting and not snapshot.refreshes:
+        return []
+    lines = [f"due        {show_count(waiting)} now; {lateness_text(snapshot)}"]
+    if any(snapshot.slipped_by_level):
+        levels = snapshot.slipped_by_level
+        shown = ", ".join(f"level {level}: {show_count(count)}" for level, count in enumerate(levels) if count)
+        lines.append(f"slipped    {show_count(sum(levels))} made over an hour late ({shown})")
     return lines
 
 

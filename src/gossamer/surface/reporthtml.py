@@ -90,11 +90,19 @@ def _panels(data: ReportData) -> list[Panel]:
         Panel("Types", bars(_counted(types))),
         Panel("Response time", columns([Column(name, count) for name, count in histogram_labels(data.response_ms)])),
         Panel("Queue by level", columns([Column(str(level), size) for level, size in enumerate(shot.queue_by_level)])),
+        Panel("Refreshes over an hour late, by level", _slipped(shot)),
         Panel("Pages by depth", columns([Column(str(depth), count) for depth, count in sorted(data.depths.items())])),
         Panel("Languages", bars(_counted(data.languages))),
+        Panel("Hints and pings, by what became of them", bars(_counted(data.hints))),
         Panel("Digest and hook errors", bars(_counted(data.errors))),
     ]
     return [panel for panel in panels if panel.chart]
+
+
+def _slipped(shot: Snapshot) -> Markup:
+    if not any(shot.slipped_by_level):
+        return Markup()
+    return columns([Column(str(level), count) for level, count in enumerate(shot.slipped_by_level)])
 
 
 def _status_bars(shot: Snapshot) -> list[Bar]:

@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from gossamer.core.changes import decode_entry
 from gossamer.core.counters import Totals
 from gossamer.core.keys import QUEUE_LEVELS, queue_place, waiting_key
+from gossamer.core.waiting import place_of
 from gossamer.model.errors import StoreError
 from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostRow
@@ -100,12 +101,12 @@ class StateCheck:
         yield from self._waits(row)
 
     def _waits(self, row: HostRow) -> Iterator[Problem]:
-        if row.pending > 0 and row.waiting_level < 0:
+        places = _places(row)
+        if row.pending > 0 and not places:
             yield Problem(kind="waiting-missing", what=row.host, text="it has URLs queued and stands in no front queue")
-        elif row.waiting_level >= 0:
-            slot = waiting_key(row.waiting_level, row.waiting_sequence)
-            if self._store.get(Cf.WAITING, slot) != row.host.encode():
-                text = f"its place in front queue {row.waiting_level} is not there"
+        for level, sequence in places:
+            if self._store.get(Cf.WAITING, waiting_key(level, sequence)) != row.host.encode():
+                text = f"its place in front queue {level} is not there"
                 yield Problem(kind="waiting-missing", what=row.host, text=text)
             if not row.pending:
                 text = "it stands in a front queue and has nothing queued"
@@ -157,7 +158,7 @@ class StateCheck:
             if row is None:
                 text = "it stands in a front queue and has no ledger that can be read"
                 yield Problem(kind="host-missing", what=name, text=text)
-            elif row.waiting_level < 0 or waiting_key(row.waiting_level, row.waiting_sequence) != slot:
+            elif slot not in (waiting_key(*place) for place in _places(row)):
                 text = f"it stands in front queue {slot[0]}, of which its ledger knows nothing"
                 yield Problem(kind="waiting-differs", what=row.host, text=text)
 
@@ -195,6 +196,11 @@ class StateCheck:
                 yield counter(f"queued at level {place % LEVELS}{kind}", counted, found)
         if totals.pages > self._index.page_visits:
             yield counter("pages", totals.pages, self._index.page_visits)
+
+
+def _places(row: HostRow) -> list[tuple[int, int]]:
+    """Level and sequence of a host in the front queues."""
+    return [place for place in (place_of(row, refresh=False), place_of(row, refresh=True)) if place[0] >= 0]
 
 
 def _entry(slot: bytes, value: bytes) -> tuple[int, int, str] | None:

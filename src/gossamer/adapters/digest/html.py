@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError
 
 from gossamer.adapters.digest.refresh import refresh_target
+from gossamer.model.limits import FEEDS_PER_PAGE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 METAS_MAX: Final = 200
+_FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
 CLASS_MAX_CHARS: Final = 300
 NOSCRIPT_PARENTS_MAX: Final = 64  # how far up a meta or base looks for a noscript element
 
@@ -41,6 +43,7 @@ class Scan:
     metas: list[tuple[str, str]] = field(default_factory=list)  # (name, content), names lower-cased
     base: str | None = None  # href of the first base element that has one
     canonical: str | None = None
+    feeds: list[str] = field(default_factory=list)  # alternates that are RSS or Atom; they are links as well
     language: str = ""  # of the html element
     title: LexborNode | None = None
     mains: list[LexborNode] = field(default_factory=list)  # main, role=main
@@ -123,8 +126,15 @@ def _link(node: LexborNode, found: Scan) -> None:
         if found.canonical is None:
             found.canonical = href
     elif "alternate" in rels:
-        if "stylesheet" in rels or "oembed" in (attributes.get("type") or ""):
+        kind = (attributes.get("type") or "").lower()
+        if "stylesheet" in rels or "oembed" in kind:
             return
+        if (
+            kind.partition(";")[0].strip() in _FEEDS
+            and "nofollow" not in rels
+            and len(found.feeds) < FEEDS_PER_PAGE_MAX
+        ):
+            found.feeds.append(href)
     elif "next" not in rels:
         return
     found.links.append((href, "nofollow" in rels))

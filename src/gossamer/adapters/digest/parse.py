@@ -21,8 +21,9 @@ from gossamer.adapters.digest.text import language_of, main_text, title_of
 from gossamer.model.limits import NESTING_MAX
 from gossamer.model.page import Digest, Job, Kind
 from gossamer.model.reason import Reason
-from gossamer.model.url import Url
+from gossamer.model.url import Base, Url
 from gossamer.policy.directives import Directives, from_headers, from_meta
+from gossamer.policy.scope import judge
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -94,6 +95,7 @@ def _html(
             via=job.url,
             now=job.date,
             nofollow=said.nofollow,
+            tell_all=job.tell_all,
         )
     canonical = base.parse(trim(found.canonical)) if found.canonical else None
     title = title_of(found)
@@ -118,8 +120,16 @@ def _html(
         "links": judged.groups(),
         "refused": judged.refused,
         "links_found": judged.found,
+        "feeds": () if said.nofollow else _feeds(found.feeds, base, rules),
     }
     return _digest(job, kind or "text/html", said, fields, hooks)
+
+
+def _feeds(hrefs: list[str], base: Base, rules: LinkRules) -> tuple[tuple[str, str], ...]:
+    """Feeds in scope, without repeats."""
+    urls = (base.parse(trim(href)) for href in hrefs)
+    kept = {url.key: url.wire for url in urls if isinstance(url, Url) and judge(rules.scope, url) is None}
+    return tuple((wire, key) for key, wire in kept.items())
 
 
 def document(body: bytes, encoding: charset.Charset, fields: dict[str, object]) -> tuple[LexborHTMLParser, str]:

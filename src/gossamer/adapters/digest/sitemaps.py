@@ -42,6 +42,7 @@ def read_sitemap(job: Job, body: bytes, content_type: str, rules: LinkRules, hoo
         "sitemaps": _children(result.children, base, rules, job.key),
         "refused": judged.refused,
         "links_found": judged.found,
+        "feed": result.kind == "feed",
     }
     error = result.error
     if not error and (result.truncated or len(result.children) > SITEMAPS_PER_HOST_MAX):
