@@ -65,7 +65,7 @@ def _unsettled(
     """The links that must be looked at: on most pages few. The texts of the others go into `followed`, their hosts into
     `targets`.
     """
-    host, folder, everywhere = shelves
+    everywhere, host, folder = shelves
     rest: list[Link] = []
     for link in links:
         href = link[0]
@@ -76,6 +76,17 @@ def _unsettled(
         else:
             rest.append(link)
     return rest
+
+
+def _shelf_for(text: str, shelves: tuple[_Shelf, _Shelf, _Shelf]) -> _Shelf:
+    """Where the meaning of a link is remembered; nowhere when it depends on the page."""
+    everywhere, host, folder = shelves
+    first = text[0]
+    if first == "/":  # the same on all pages of a host, whatever follows the slash
+        return host
+    if first in "hH" and ":" in text:  # "http:?x" is a relative link
+        return everywhere if text.startswith(_ABSOLUTE) else _NOWHERE
+    return folder if first != "?" else _NOWHERE
 
 
 class LinkReader:
@@ -114,17 +125,15 @@ class LinkReader:
         that year; whether the page says nofollow. Settled links are left out, unless `tell_all`.
         """
         self._make_room(time.gmtime(now).tm_year)
-        everywhere, host, folder = self._shelves_of(base)
+        shelves = self._shelves_of(base)
         judged = Judged()
-        kept = judged.kept
         plain = not self._hooks.scope and depth < self._rules.depth_max
         followed, shunned = set[str](), set[str]()  # two: it may stand elsewhere on the page without nofollow
-        keys, room = {own_key}, LINKS_PER_PAGE_MAX
-        told: list[Known] = []
+        keys, room, told = {own_key}, LINKS_PER_PAGE_MAX, list[Known]()
         targets = self.targets = {}
         brief = plain and not tell_all
         if brief and not nofollow:
-            links = _unsettled(links, (host, folder, everywhere), now, followed, targets)
+            links = _unsettled(links, shelves, now, followed, targets)
         for href, link_nofollow in links:
             text = trim(href)
             seen = shunned if link_nofollow or nofollow else followed
@@ -138,29 +147,21 @@ class LinkReader:
             if seen is shunned:
                 judged.refuse(Reason.NOFOLLOW)
                 continue
-            first = text[0]
-            if first == "/":  # the same on all pages of a host, whatever follows the slash
-                shelf = host
-            elif first in "hH" and ":" in text:  # "http:?x" is a relative link
-                shelf = everywhere if text.startswith(_ABSOLUTE) else _NOWHERE
-            else:
-                shelf = folder if first != "?" else _NOWHERE
+            shelf = _shelf_for(text, shelves)
             known = shelf.get(text) or self._learn(shelf, text, base)
             targets[known.host] = known
             if known.settled_until > now and brief:
                 continue  # it was written with something to trim
-            key, url, welcome = known.key, known.url, known.welcome
-            if key in keys:
-                continue
-            if welcome is not None and plain:
-                keys.add(key)
-                kept.append(welcome)
-                told.append(known)
-            elif isinstance(url, Reason):
+            url = known.url
+            if isinstance(url, Reason):
                 judged.refuse(url)
-            else:
-                keys.add(key)
-                judged.take(url, self._judge(url, known, depth + 1, via))
+            elif known.key not in keys:
+                keys.add(known.key)
+                if plain and known.welcome is not None:
+                    judged.kept.append(known.welcome)
+                    told.append(known)
+                else:
+                    judged.take(url, self._judge(url, known, depth + 1, via))
         judged.found = len(followed | shunned)
         self._remember_told(job, told)
         return judged
