@@ -58,6 +58,15 @@ ranking.register(app)
 simulating.register(app)
 
 
+Continuous = Annotated[
+    bool | None,
+    typer.Option(
+        "--continuous/--no-continuous",
+        help="Go on when nothing is left to fetch, and visit pages again as they become due; kept with the crawl.",
+    ),
+]
+
+
 def _say(line: str) -> None:
     try:
         sys.stderr.write(f"gossamer: {line}\n")
@@ -97,13 +106,7 @@ def crawl(
         str | None, typer.Option("--user-agent-product", metavar="NAME", help="Name in robots.txt and the User-Agent.")
     ] = None,
     *,
-    continuous: Annotated[
-        bool | None,
-        typer.Option(
-            "--continuous/--no-continuous",
-            help="Go on when nothing is left to fetch, and visit pages again as they become due; kept with the crawl.",
-        ),
-    ] = None,
+    continuous: Continuous = None,
     plain: Annotated[bool, typer.Option("--plain", help="Lines instead of a live view.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
 ) -> None:
