@@ -21,7 +21,7 @@ class Cf(StrEnum):
     URL = "url"  # URL key -> UrlRow
     QUEUE = "queue"  # host NUL level(1) sequence(8) -> Entry
     HOST = "host"  # host -> HostRow
-    WAITING = "waiting"  # level(1) sequence(8) -> host
+    WAITING = "waiting"  # level(1; 10-19: for its refreshes) sequence(8) -> host
     DUE = "due"  # due time (8, milliseconds) URL key -> host
     FINGERPRINT = "fingerprint"  # table(1) block key(5) -> list of (simhash, URL key)
     PAYLOAD = "payload"  # payload digest -> Copy
