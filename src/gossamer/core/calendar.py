@@ -65,7 +65,7 @@ def plan(
         wait_s = math.inf
     wait_s = min(context.config.refresh.max_interval_s, wait_s, within_s)
     row.due = math.floor((now + wait_s) * 1000) / 1000
-    changes.put(Cf.DUE, due_key(row.due, key), row.host.encode())
+    _enter(context, changes, key, row)
 
 
 def hasten(context: Context, changes: Changes, key: str, row: UrlRow, host: HostRow) -> None:
@@ -90,8 +90,13 @@ def bring_forward(context: Context, changes: Changes, key: str, row: UrlRow, now
         return False
     changes.delete(Cf.DUE, due_key(row.due, key))
     row.due = due
-    changes.put(Cf.DUE, due_key(due, key), row.host.encode())
+    _enter(context, changes, key, row)
     return True
+
+
+def _enter(context: Context, changes: Changes, key: str, row: UrlRow) -> None:
+    changes.put(Cf.DUE, due_key(row.due, key), row.host.encode())
+    context.due_from = min(context.due_from, row.due)
 
 
 def enqueue_due(context: Context, now: float) -> int:
@@ -100,7 +105,8 @@ def enqueue_due(context: Context, now: float) -> int:
     They are queued as far as the queues of their hosts have room; what is worth least waits outside.
     """
     context.refreshing.measure(now)
-    found = context.store.scan(Cf.DUE, b"", due_bound(now), DUE_AT_ONCE_MAX)
+    found = context.store.scan(Cf.DUE, due_key(context.due_from, ""), due_bound(now), DUE_AT_ONCE_MAX)
+    context.due_from = _due(found[-1][0]) if len(found) == DUE_AT_ONCE_MAX else now
     if not found:
         return 0
     changes = Changes(context.store)
@@ -126,8 +132,12 @@ def enqueue_due(context: Context, now: float) -> int:
 
 def next_due(context: Context) -> float | None:
     """When the next planned visit is due; None when none is planned."""
-    first = context.store.scan(Cf.DUE, b"", None, 1)
-    return int.from_bytes(first[0][0][:8], "big") / 1000 if first else None
+    first = context.store.scan(Cf.DUE, due_key(context.due_from, ""), None, 1)
+    return _due(first[0][0]) if first else None
+
+
+def _due(slot: bytes) -> float:
+    return int.from_bytes(slot[:8], "big") / 1000
 
 
 def _take_in(context: Context, changes: Changes, host: HostRow, pages: list[tuple[str, UrlRow]], now: float) -> None:

@@ -59,6 +59,9 @@ class Context:
         self.errand_wait_max_s = max(config.politeness.max_delay_s, config.politeness.crawl_delay_max_s)
         self.counters = Counters(store)
         self.logbook = Logbook(store)
+        # Nothing in the calendar is due before: what was taken out of it leaves traces in the store, over which a
+        # look from the start would have to climb each time.
+        self.due_from = 0.0
         self.refreshing = Refreshing(config, store, self.counters.totals, started)
         self.key_asked: set[str] = set()  # hosts that are being asked for the key of a ping
         self.resumed = self.counters.totals.runs > 0
