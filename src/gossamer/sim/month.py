@@ -154,7 +154,8 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
     )
     onlooker = Onlooker(run.partition)
     totals = run.context.counters.totals
-    end, measured = START + plan.days * DAY_S, 0.0
+    end, step = START + plan.days * DAY_S, min(1.0, plan.days / 10)
+    due = step
     while run.clock.now() < end:
         run.go(min(CHUNK_S, end - run.clock.now()), CHUNK_TIMERS, stay=True)
         log.take(run.events)
@@ -171,8 +172,8 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
                 urls=totals.urls,
             )
         )
-        if day - measured >= min(1.0, plan.days / 10) - 1e-6:
-            measured = day
+        if day >= due - 1e-6:
+            due += step
             currency.measure(day)
     return _told(plan, world, run, onlooker, log, currency)
 
