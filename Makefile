@@ -11,15 +11,17 @@ PYTHON ?=
 DIR    ?= crawl
 ARGS   ?=
 SECONDS ?= 3600
+CLAIM  ?=
 # Tests that measure time run alone, after the others.
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay fuzz lint format bench soak refresh lock clean
+.PHONY: help install crawl test packages replay fuzz proof lint format bench soak refresh lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
 	@echo 'make test                            set up everything and run every test'
+	@echo 'make proof [CLAIM=name]              try every claim, or one, in the long mode; writes docs/proof.md'
 	@echo 'make install                         leave $(BIN)/gossamer'
 	@echo 'make refresh                         compare refresh policies; writes docs/refresh.md and its chart'
 	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
@@ -60,6 +62,10 @@ replay: $(REPLAY)/.done
 test: $(VENV)/.test packages
 	@$(MAKE) --no-print-directory replay || { test "$$CI" != true && echo 'make test: no replay environment: its test will be skipped' >&2; }
 	@bash .ci/tests $(JOBS) $(ARGS)
+
+# Every claim in the long mode, and docs/proof.md from what came of it. CLAIM=name: that line alone.
+proof: $(VENV)/.test packages replay
+	@$(BIN)/python -m tests.proof $(CLAIM)
 
 # SECONDS for each target. What is found goes to tests/fuzz/corpora, where `make test` fails on it.
 fuzz: SECONDS = 60
