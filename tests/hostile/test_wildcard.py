@@ -85,7 +85,7 @@ def test_a_site_shows_a_bounded_number_of_hosts_whatever_is_on_them(monkeypatch:
         changes = Changes(store)
         result = gate.admit(changes, found, 1_000.0)
         store.write(changes.ops())
-        return result
+        return result.new, result.refused
 
     assert admit(candidates("wild.example", 80)) == (50, {Reason.SITE_HOSTS: 30})
     assert admit(candidates("wild.example", 50)) == (0, {}), "hosts that are known are known still"
