@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 from typing import Final
 
 REGISTERS: Final = 64
 VOTES_FULL: Final = 1_000.0  # votes of ordinary sites from which on more make a host no more important
 HOST_OCTAVES: Final = 2.0  # doublings of a page's importance between the least and the most important hosts
+SKETCHES_REMEMBERED_MAX: Final = 4_096
 _INDEX_BITS: Final = 6
 _ALPHA: Final = 0.709  # the bias correction for 64 registers
 _EMPTY: Final = bytes(REGISTERS)
@@ -48,6 +50,7 @@ def merged(sketch: bytes, other: bytes) -> bytes:
     return sketch if both == sketch else both
 
 
+@lru_cache(maxsize=SKETCHES_REMEMBERED_MAX)  # every page asks for its host's
 def votes(sketch: bytes) -> float:
     """About how many sites are in a sketch."""
     if len(sketch) != REGISTERS:

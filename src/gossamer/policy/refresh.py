@@ -166,7 +166,7 @@ def fit(policy: Policy, groups: list[Group], budget: float, near: float = 0.0) -
     return msgspec.structs.replace(fitted, scale=math.exp(high))
 
 
-def page_cap(budget: float, pages: int) -> float:
+def page_cap(budget: float, pages: float) -> float:
     """Visits a second that one page may claim."""
     return max(PAGE_SHARE * budget, PAGE_TIMES * budget / pages)
 

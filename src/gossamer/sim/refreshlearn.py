@@ -165,7 +165,8 @@ class Pacer:
         owner, rest = np.divmod(groups, CLASSES * CLASSES)
         first, second = np.divmod(rest, CLASSES)
         of_rate, worth = 2.0 ** ((first - RATE_ZERO) / PER_OCTAVE), 2.0 ** ((second - IMPORTANCE_ZERO) / PER_OCTAVE)
-        owner, worth, count = (np.repeat(values, SPREAD) for values in (owner, worth, count / SPREAD))
+        owner, worth = np.repeat(owner, SPREAD), np.repeat(worth, SPREAD)
+        share: Floats = np.repeat(count / SPREAD, SPREAD)
         of_rate = (of_rate[:, None] * 2.0 ** np.array(OFFSETS)).ravel()
         pages = len(seed) // seeds
         self._min = max(self._low, 1.0 / page_cap(self._budget, pages))
@@ -174,11 +175,11 @@ class Pacer:
             low, high, rounds = np.full(seeds, -LOG_SCALE_MAX), np.full(seeds, LOG_SCALE_MAX), 50
         else:
             low, high, rounds = np.log(self._scale) - 0.5, np.log(self._scale) + 0.5, 14
-            self._thrift = self._next_thrift(owner, of_rate, worth, count)
+            self._thrift = self._next_thrift(owner, of_rate, worth, share)
         for _ in range(rounds):
             middle = (low + high) / 2
             wanted = intervals(self.name, np.exp(middle)[owner], of_rate, worth, self._alpha, self._thrift[owner])
-            cost = np.bincount(owner, count / np.clip(wanted, self._min, self._high), minlength=seeds)
+            cost = np.bincount(owner, share / np.clip(wanted, self._min, self._high), minlength=seeds)
             over = cost > self._budget
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         self._scale = np.exp(high)
