@@ -11,7 +11,7 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core.changes import encode
 from gossamer.core.counters import load_totals
 from gossamer.core.keys import queue_key, shape_key
-from gossamer.model.config import Fetch, Identity, Limits, Politeness, Robots, Scope
+from gossamer.model.config import Fetch, Identity, Limits, Politeness, Refresh, Robots, Scope
 from gossamer.model.page import Failure
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow, State, UrlRow
@@ -54,7 +54,11 @@ def fact(found: Step, label: str) -> str:
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    made = Made(tmp_path_factory.mktemp("explain") / "crawl", plain_config((SEED, SEED + "hidden")), web())
+    made = Made(
+        tmp_path_factory.mktemp("explain") / "crawl",
+        plain_config((SEED, SEED + "hidden"), refresh=Refresh(policy="uniform")),
+        web(),
+    )
     made.run()
     return made
 
