@@ -99,7 +99,7 @@ class Onlooker:
     def _tap(self) -> None:
         partition = self._partition
         next_turn, fetched, digested = partition.next_turn, partition.fetched, partition.digested
-        resolved = partition.resolved
+        resolved, take_events = partition.resolved, partition.take_events
 
         def turn_taken(now: float) -> Turn | None:
             turn = next_turn(now)
@@ -126,7 +126,16 @@ class Onlooker:
                 self._free_from.pop(name, None)
             resolved(name, resolution, now)
 
+        def refusals_taken() -> list[FetchEvent]:
+            events = take_events()
+            for event in events:
+                row = partition.context.ledger.find(event.host)
+                if row is None or not row.pending:
+                    self._free_from.pop(event.host, None)  # what was left of its work was refused
+            return events
+
         partition.resolved = addresses_taken  # type: ignore[method-assign]
+        partition.take_events = refusals_taken  # type: ignore[method-assign]
         partition.next_turn = turn_taken  # type: ignore[method-assign]
         partition.fetched = answer_taken  # type: ignore[method-assign]
         partition.digested = page_taken  # type: ignore[method-assign]
