@@ -260,6 +260,8 @@ def test_counts_grow_and_the_last_change_is_past(bits: int, lively: bool, days: 
         assert count == 0 or change.at(last + 1e-6)[0] == count
         first = change.after(day, 500.0)
         assert change.at(first)[0] > count or first == 500.0
+        middle = (day + first) / 2
+        assert change.at(middle)[0] == count or first - day < 1e-4  # and nothing happens before
 
 
 # -- the store ---------------------------------------------------------------------------------------------------------

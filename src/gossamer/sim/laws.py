@@ -13,7 +13,7 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 DAY_S: Final = 86_400.0
-MINUTE_DAYS: Final = 60.0 / DAY_S
+A_MOMENT_DAYS: Final = 1.0 / DAY_S  # so that rounding does not hide a change from who looks right then
 CHANGES_MAX: Final = 100_000  # of one page; bounds the walk through its changes
 Law = Literal["never", "poisson", "regular", "bursts"]
 
@@ -62,23 +62,32 @@ class Change(msgspec.Struct, frozen=True):
         return self._bursts(days)
 
     def after(self, days: float, until: float) -> float:
-        """When the page changes first after `days`, to a minute or so; `until` when it does not before."""
-        before = self.at(days)[0]
-        low, high = days, until
-        if self.at(high)[0] == before:
+        """When the page changes first after `days`, within a second; `until` when it does not before."""
+        if self.law == "never":
             return until
-        while high - low > MINUTE_DAYS:
-            middle = (low + high) / 2
-            if self.at(middle)[0] == before:
-                low = middle
-            else:
-                high = middle
-        return high
+        if self.law == "poisson":
+            count, last = self._poisson(days)
+            return min(until, last + self._poisson_gap(count))
+        period = (1.0 if self.law == "regular" else BURST) / self.rate
+        first = period * unit(mix(self.bits, 1))
+        if days < first:
+            return min(until, first + A_MOMENT_DAYS)
+        whole, inside = divmod(days - first, period)
+        following = period
+        if self.law == "bursts":
+            step = min(BURST_DAYS, period) / BURST
+            done = int(inside / step) + 1
+            following = done * step if done < BURST else period
+        return min(until, first + whole * period + following + A_MOMENT_DAYS)
+
+    def _poisson_gap(self, count: int) -> float:
+        """Days from one change to the next, of which there have been `count` before."""
+        return -math.log(unit(mix(self.bits, count + 1))) / self.rate
 
     def _poisson(self, days: float) -> tuple[int, float]:
         count, last = 0, 0.0
         while count < CHANGES_MAX:
-            at = last - math.log(unit(mix(self.bits, count + 1))) / self.rate
+            at = last + self._poisson_gap(count)
             if at > days:
                 break
             count, last = count + 1, at

@@ -45,9 +45,9 @@ class SortedKeys:
 
     def since(self, start: bytes) -> Iterator[bytes]:
         """Keys from `start` on, ascending. Nothing may be added or removed meanwhile."""
-        at = bisect_left(self._last, start)
-        if at < len(self._chunks):
+        begin = bisect_left(self._last, start)
+        for at in range(begin, len(self._chunks)):
             chunk = self._chunks[at]
-            yield from chunk[bisect_left(chunk, start) :] if start else chunk
-            for number in range(at + 1, len(self._chunks)):
-                yield from self._chunks[number]
+            first = bisect_left(chunk, start) if at == begin else 0
+            for index in range(first, len(chunk)):  # no slice: most readers want a few keys
+                yield chunk[index]
