@@ -224,6 +224,7 @@ def test_damaged_store_is_refused_and_left_alone(nginx: Nginx, seed: str, make_c
     assert crawl.run().code == 0
     current = next((crawl.directory / "state").rglob("CURRENT"))
     current.write_text("MANIFEST-999999\n")
+    crawl.is_spoilt = True
     before = {path: path.read_bytes() for path in crawl.directory.rglob("*.warc.gz")}
     result = crawl.run()
     assert result.code == 5, result.words

@@ -131,7 +131,7 @@ def test_store_with_parts_that_this_program_does_not_know_is_left_alone(crawled:
 
 
 def test_store_in_use_is_left_alone(web: Web, make_crawl: MakeCrawl) -> None:
-    site = Site(web, 60)
+    site = Site(web, 600)
     crawl = make_crawl(site.url)
     owner = crawl.start()
     site.await_pages(crawl, 10)

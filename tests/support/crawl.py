@@ -72,6 +72,7 @@ class Crawl:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     flags: Sequence[str] = ()
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    is_spoilt: bool = False  # the test has damaged its state: nothing is to be read from it
 
     @property
     def directory(self) -> Path:
