@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -21,7 +22,6 @@ class DepthCover(msgspec.Struct):
 
     wanted: int = 0
     fetched: int = 0
-    days: float = 0.0  # summed, from the start to the last visit
 
 
 class Coverage(msgspec.Struct):
@@ -31,6 +31,7 @@ class Coverage(msgspec.Struct):
     missed: dict[str, int] = {}  # why: a reason, a state, "unknown"
     trapped_wanted: int = 0  # pages of hosts with a trap, which guards may give up as a whole
     trapped_fetched: int = 0
+    budgeted: int = 0  # pages that were not fetched because their site has had its fetches
     hosts_out: dict[str, int] = {}  # hosts of which nothing is wanted
 
     @property
@@ -44,8 +45,8 @@ class Coverage(msgspec.Struct):
         return sum(depth.fetched for depth in self.depths.values())
 
 
-def out(host: Host) -> str:
-    """Why nothing of a host is wanted; empty when something is."""
+def out(host: Host, mirrored: AbstractSet[int]) -> str:
+    """Why nothing of a host is wanted; empty when something is. `mirrored`: numbers of the hosts that others show."""
     if host.dead:
         return "its name does not exist"
     if host.robots == "closed":
@@ -54,28 +55,34 @@ def out(host: Host) -> str:
         return "its robots.txt is a web page"
     if host.robots == "too-slow":
         return "Crawl-delay beyond what is waited for"
-    return "a mirror" if host.mirror_of >= 0 else ""
+    if host.mirror_of >= 0:
+        return "a mirror"
+    return "it has a mirror: one of the two is wanted" if host.number in mirrored else ""
 
 
-def cover(world: World, store: Store) -> Coverage:
-    """Look every wanted page up."""
+def cover(world: World, store: Store, spent: AbstractSet[str]) -> Coverage:
+    """Look every wanted page up. `spent`: sites that have had as many fetches as the configuration gives them."""
     found = Coverage()
+    mirrored = {host.mirror_of for host in world.all}
     missed: Counter[str] = Counter()
     outside: Counter[str] = Counter()
     for host in world.all:
-        why = out(host)
+        why = out(host, mirrored)
         if why:
             outside[why] += 1
             continue
         for first in range(0, host.size, LINE_PAGES):
-            _cover_some(found, missed, host, store, range(first, min(first + LINE_PAGES, host.size)))
+            numbers = range(first, min(first + LINE_PAGES, host.size))
+            _cover_some(found, missed, host, store, numbers, spent=host.site in spent)
     found.missed = dict(missed.most_common())
     found.hosts_out = dict(outside.most_common())
     found.depths = dict(sorted(found.depths.items()))
     return found
 
 
-def _cover_some(found: Coverage, missed: Counter[str], host: Host, store: Store, numbers: range) -> None:
+def _cover_some(
+    found: Coverage, missed: Counter[str], host: Host, store: Store, numbers: range, *, spent: bool
+) -> None:
     pages = [page for page in (page_of(host, number) for number in numbers) if wanted(host, page)]
     rows = store.get_many(Cf.URL, [host.key(page.path).encode() for page in pages])
     for page, raw in zip(pages, rows, strict=True):
@@ -84,6 +91,9 @@ def _cover_some(found: Coverage, missed: Counter[str], host: Host, store: Store,
         if host.trap:
             found.trapped_wanted += 1
             found.trapped_fetched += fetched
+            continue
+        if spent and not fetched:
+            found.budgeted += 1
             continue
         depth = found.depths.setdefault(depth_of(page.number), DepthCover())
         depth.wanted += 1

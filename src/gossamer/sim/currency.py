@@ -28,7 +28,8 @@ class Freshness(msgspec.Struct, frozen=True):
     pages: int
     fresh: float  # share
     age_days: float  # mean over all pages of the sample, 0 for fresh ones
-    poisson_fresh: float  # share of the pages that change as a Poisson process
+    poisson_pages: int  # those that change as a Poisson process
+    poisson_fresh: float  # share of those
     poisson_expected: float  # the share that e^(-rate x time since the visit) makes one expect
 
 
@@ -91,6 +92,7 @@ class Currency:
             pages,
             fresh / max(1, pages),
             age / max(1, pages),
+            poisson,
             poisson_fresh / max(1, poisson),
             expected / max(1, poisson),
         )

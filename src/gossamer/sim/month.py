@@ -74,6 +74,7 @@ class Month(msgspec.Struct, kw_only=True):
     freshness: list[Freshness]
     trapped: dict[str, int]  # kind of trap -> requests
     trap_hosts: dict[str, int]  # kind of trap -> hosts that have one
+    trapped_max: int  # requests into one trap
     site_pages_max: int  # pages of one site
     log_sha256: str
     log_lines: int
@@ -90,6 +91,7 @@ class _Log:
         self._hash = hashlib.sha256()
         self.lines = 0
         self.trapped: Counter[str] = Counter()
+        self.traps: Counter[int] = Counter()
         self.sites: Counter[str] = Counter()
 
     def take(self, events: list[FetchEvent]) -> None:
@@ -113,6 +115,7 @@ class _Log:
             path = path_of(event.key)
             if is_trap(host, event.host, path):
                 self.trapped[host.trap] += 1
+                self.traps[host.number] += 1
 
     def digest(self) -> str:
         """SHA-256 of all lines."""
@@ -179,6 +182,7 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
 
 
 def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, currency: Currency) -> Month:
+    limit = run.context.config.limits.site_pages
     return Month(
         plan=plan,
         world_pages=sum(host.size for host in world.all),
@@ -195,9 +199,10 @@ def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, cur
         level_waits=onlooker.level_waits,
         level_turns=onlooker.level_turns,
         choices=onlooker.choices,
-        coverage=cover(world, run.store),
+        coverage=cover(world, run.store, {site for site, pages in log.sites.items() if pages >= limit}),
         freshness=currency.measured,
         trapped=dict(log.trapped),
+        trapped_max=max(log.traps.values(), default=0),
         site_pages_max=max(log.sites.values(), default=0),
         trap_hosts=dict(Counter(host.trap for host in world.all if host.trap)),
         log_sha256=log.digest(),

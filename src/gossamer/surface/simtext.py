@@ -100,6 +100,8 @@ def _coverage(month: Month) -> RenderableType:
     for depth, cover in month.coverage.depths.items():
         share = cover.fetched / max(1, cover.wanted)
         table.add_row(str(depth), show_count(cover.wanted), f"{share:.2%}", bar(share, BAR_CELLS, style="green"))
+    if month.coverage.budgeted:
+        table.add_row("left to the site budget", show_count(month.coverage.budgeted), "", "")
     if month.coverage.trapped_wanted:
         share = month.coverage.trapped_fetched / month.coverage.trapped_wanted
         count = show_count(month.coverage.trapped_wanted)
