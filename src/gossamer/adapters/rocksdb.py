@@ -9,6 +9,7 @@ from typing import Final
 
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     ColumnFamily,
@@ -150,6 +151,10 @@ def _options(cache: Cache) -> Options:
     table = BlockBasedOptions()
     table.set_bloom_filter(BLOOM_BITS_PER_KEY, block_based=False)
     table.set_block_cache(cache)
+    # In pieces: a whole filter for each file pushes all else out of the cache, and is read again for a key.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_pin_top_level_index_and_filter(True)
     table.set_cache_index_and_filter_blocks(True)
     options = Options(raw_mode=True)
     options.create_if_missing(True)
