@@ -9,17 +9,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fastwarc.warc import ArchiveIterator
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.pool import DigestPool
+from gossamer.adapters.segments import Segments
 from gossamer.model.config import Config, Scope, Workers
 from gossamer.model.errors import ConfigError, DiskFullError, GossamerError
-from gossamer.model.limits import DIGEST_PENDING_MAX
+from gossamer.model.limits import DIGEST_PENDING_MAX, DIGEST_SYNC_JOBS
 from gossamer.model.page import Digest
 from gossamer.policy.scope import compile_scope
 from tests.digest.conftest import Install, Run
@@ -207,6 +209,35 @@ def test_a_worker_killed_from_outside_loses_nothing(run: Run, tmp_path: Path) ->
     for name, end in abandoned.items():
         acked = [found.committed_end for found in digests if found.pointer and found.pointer.segment == name]
         assert end == max(acked, default=0)
+
+
+def test_a_worker_that_dies_behind_a_finished_segment_leaves_no_page_twice(
+    install: Install, run: Run, tmp_path: Path
+) -> None:
+    """What it finished and did not answer for is cut back like what it left open; the pages are written again."""
+    install(ACCIDENTS, {"gossamer.digest": "accidents = MODULE:accident"})
+    numbers: list[int | str] = [*range(DIGEST_SYNC_JOBS // 2), "crash-page", 100]
+    archive = tmp_path / "archive"
+
+    async def body(pool: DigestPool) -> None:
+        found = await asyncio.gather(*(pool.digest(page(number)) for number in numbers))
+        committed: dict[str, int] = {}
+        for digest in found:
+            assert digest.pointer is not None
+            name = digest.pointer.segment
+            committed[name] = max(committed.get(name, 0), digest.committed_end)
+        assert any((archive / name).exists() for name in pool.abandoned), "none was finished before the accident"
+        Segments(archive, committed, frozenset(committed)).tend(pool)
+        assert pool.abandoned == {}
+
+    run(body, workers=Workers(count=1), segment_bytes=1)
+    pages = Counter[str]()
+    for path in archive.glob("*.warc.gz"):
+        with path.open("rb") as stream:
+            pages.update(
+                record.headers["WARC-Target-URI"] for record in ArchiveIterator(stream, WarcRecordType.response)
+            )
+    assert pages == {f"http://example.org/{number}": 1 for number in numbers}
 
 
 def test_workers_that_cannot_start_are_not_started_for_ever(install: Install, run: Run) -> None:

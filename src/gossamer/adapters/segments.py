@@ -71,8 +71,8 @@ class Segments:
         changed = False
         for name in list(workers.abandoned):
             path = self._directory / (name + OPEN)
-            committed = self._committed.get(name)
-            if (committed or 0) >= workers.abandoned[name] and _done(partial(recover_segment, path, committed)):
+            committed = self._committed.get(name, 0)
+            if committed >= workers.abandoned[name] and _done(partial(recover_segment, path, committed)):
                 self._committed.pop(name, None)
                 del workers.abandoned[name]
                 changed = True

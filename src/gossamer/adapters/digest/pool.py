@@ -21,7 +21,7 @@ import msgspec
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.process import Process
-from gossamer.adapters.warc.files import OPEN
+from gossamer.adapters.warc.files import OPEN, SUFFIX
 from gossamer.core.pulse import Pulse
 from gossamer.model.config import Config
 from gossamer.model.errors import ConfigError, DiskFullError, GossamerError
@@ -224,25 +224,27 @@ class DigestPool:
                 ready.set_result(None)
             self._dispatch()
         else:
-            self.closed += message.closed
             worker.doomed = "finished" if not message.error else ""
-            for name in message.closed:
-                self._ends.pop(name, None)
+            self._told_closed(worker, message.closed)
 
     def _answered(self, worker: Process, digest: Digest) -> None:
         worker.jobs.pop(digest.id, None)
         self._deaths = 0
         if digest.pointer is not None:
             self._ends[digest.pointer.segment] = digest.committed_end
-        for name in digest.closed:
-            self.closed.append(name)
-            self._ends.pop(name, None)
+        self._told_closed(worker, digest.closed)
         if digest.links and digest.id in self._callers:
             self._tellers[self._callers[digest.id]] = worker, digest.id
             if len(self._tellers) > DIGEST_PENDING_MAX:
                 self._tellers.popitem(last=False)
         self._resolve(digest)
         self._dispatch()
+
+    def _told_closed(self, worker: Process, names: tuple[str, ...]) -> None:
+        worker.closed.update(names)
+        for name in names:
+            self.closed.append(name)
+            self._ends.pop(name, None)
 
     def settled(self, job_id: int, refused: tuple[str, ...] | None) -> None:
         """Every link that the digest of a job named has a row now, except for the keys that were refused: whoever told
@@ -282,7 +284,7 @@ class DigestPool:
         self._forget(worker)
         if worker.doomed == "finished":
             return
-        self._abandon(worker.setup.prefix)
+        self._abandon(worker)
         ready = self._started.get(worker)
         if ready is not None and not ready.done():
             ready.set_exception(GossamerError(f"a digest worker ended with code {code}: {words or 'no message'}"))
@@ -327,11 +329,15 @@ class DigestPool:
             if not future.done():
                 future.set_exception(self._failure)
 
-    def _abandon(self, prefix: str) -> None:
-        """Note the segments that a dead worker left open."""
-        for path in sorted(self._directory.glob(f"{prefix}-*{OPEN}")):
+    def _abandon(self, worker: Process) -> None:
+        """Note the segments of a dead worker that may hold pages it has not answered for: all but those it told closed.
+
+        It may have finished one, and died before it could answer for the last pages in there.
+        """
+        for path in sorted(self._directory.glob(f"{worker.setup.prefix}-*{SUFFIX}*")):
             name = path.name.removesuffix(OPEN)
-            self.abandoned[name] = self._ends.pop(name, 0)
+            if name.endswith(SUFFIX) and name not in worker.closed:
+                self.abandoned[name] = self._ends.pop(name, 0)
 
     async def _watch_workers(self) -> None:
         """Kill workers that are at one page for too long. They stop with us: time that we stood still is no work."""

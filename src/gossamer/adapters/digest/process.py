@@ -37,6 +37,7 @@ class Process(asyncio.Protocol):
         self.setup = setup
         self.jobs: dict[int, Job] = {}  # sent and not answered, in order
         self.settled: list[frames.Settled] = []  # goes out with the next job
+        self.closed: set[str] = set()  # segments it finished and told of
         self.ready = False
         self.doomed = ""  # why the pool killed it: "timeout", or empty
         self._on_message = on_message
