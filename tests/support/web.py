@@ -71,12 +71,18 @@ class Web:
         self.addresses: dict[str, str] = {}
 
     def add(
-        self, name: str, handler: Handler, *, tls: ssl.SSLContext | None = None, names: tuple[str, ...] = ()
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        tls: ssl.SSLContext | None = None,
+        names: tuple[str, ...] = (),
+        port: int = 0,
     ) -> str:
         """Serve a host, and further names on the same server; the beginning of its URLs, without a slash at the end."""
         number = len(self.servers) + 1
         address = f"{self._network}.{number // 250}.{number % 250 + 1}"
-        server = self.run(self._open.enter_async_context(serve(handler, tls=tls, host=address)))
+        server = self.run(self._open.enter_async_context(serve(handler, tls=tls, host=address, port=port)))
         self.servers[name] = server
         self.addresses[name] = address
         with self.hosts_file.open("a") as file:
@@ -86,6 +92,10 @@ class Web:
     def listen(self, handler: Handler, address: str, port: int = 0) -> int:
         """Serve at an address without a name; the port."""
         return self.run(self._open.enter_async_context(serve(handler, host=address, port=port))).port
+
+    def serve_at(self, handler: Handler, address: str, port: int, tls: ssl.SSLContext) -> None:
+        """Serve a further port of an address, by TLS."""
+        self.run(self._open.enter_async_context(serve(handler, tls=tls, host=address, port=port)))
 
     def targets(self, name: str) -> list[str]:
         """What a host was asked for, in order."""

@@ -144,13 +144,13 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
             "how visits are spread over pages: docs/refresh.md",
         ),
         _seconds(
-            "interval", 60.0, 10 * _YEAR_S, "between two visits of a page on average; the pages share these visits"
+            "interval", 1.0, 10 * _YEAR_S, "between two visits of a page on average; the pages share these visits"
         ),
         _same(
             "budget_per_day", Whole(1, _MANY, none=True), "visits a day of all pages; none: what interval makes of it"
         ),
-        _seconds("min_interval", 60.0, 10 * _YEAR_S, "soonest next visit"),
-        _seconds("max_interval", 60.0, 10 * _YEAR_S, "latest next visit"),
+        _seconds("min_interval", 1.0, 10 * _YEAR_S, "soonest next visit"),
+        _seconds("max_interval", 1.0, 10 * _YEAR_S, "latest next visit"),
         _same(
             "vain_max", Number(0.05, 1), "policy optimal: share of visits that may find nothing changed; 1: no bound"
         ),
