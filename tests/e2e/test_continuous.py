@@ -70,8 +70,12 @@ def test_a_site_that_changes_is_followed_until_ctrl_c(nginx: Nginx, tmp_path: Pa
     assert "/page1.html" not in targets(nginx)[len(first) :], "it is not due"
 
     told = crawl.ask("ping", f"{front}/page1.html", "--key", KEY)
-    assert told.code == 0
-    assert crawl.ask("ping", f"{front}/page2.html", "--key", "not-the-key-it-has").code == 0
+    assert (told.code, told.out) == (0, "1 URL due now, or as soon as refresh.min_interval allows\n")
+    foreign = ("http://elsewhere.example/", f"http://deep.{NAME}:{port}/")
+    refused = crawl.ask("ping", f"{front}/page2.html", *foreign, "--key", "not-the-key-it-has")
+    assert refused.code == 1
+    for why in ("page2.html: ping-key-not-found", "elsewhere.example/: ping-outside-scope", "/: ping-host-unknown"):
+        assert why in refused.out
     until(crawl, lambda: "/page1.html" in targets(nginx)[len(first) :])
     until(crawl, lambda: not any((crawl.directory / "spool").iterdir()))
     assert process.poll() is None, "it goes on with nothing left to fetch"
@@ -86,4 +90,8 @@ def test_a_site_that_changes_is_followed_until_ctrl_c(nginx: Nginx, tmp_path: Pa
     assert (changed, unchanged, new) == ("changed", "not-modified", "new")
     report = json.loads(crawl.ask("report", "--format", "json").out)
     assert report["hints"]["ping-followed"] == 1
+    assert [(host["host"], host["hints"]) for host in report["misleading"]] == [
+        (f"{NAME}:{port}", "pinged URLs refused: ping-key-not-found 1")
+    ]
+    assert "by a ping" in crawl.ask("explain", f"{front}/page1.html").out
     assert report["snapshot"]["refreshes"] == 2

@@ -8,12 +8,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.adapters.spool import FILE_MAX_BYTES, NAME, TAKEN_AT_ONCE_MAX, Spool, SpoolFullError, hand_in
+from gossamer.adapters.spool import (
+    ANSWER_KEPT_S,
+    FILE_MAX_BYTES,
+    NAME,
+    TAKEN_AT_ONCE_MAX,
+    Spool,
+    SpoolFullError,
+    answer,
+    hand_in,
+)
+from gossamer.core import pings
 from gossamer.model.errors import EXIT_OK, UsageError
 from gossamer.model.limits import SPOOL_FILES_MAX
 from gossamer.model.ping import Ping
 from gossamer.surface.cli import run
-from gossamer.surface.pinging import submit
+from gossamer.surface.pinging import WORDS, submit
 
 KEY = "0123456789abcdef"
 URL = "https://a.example/page"
@@ -29,7 +39,7 @@ def taken(directory: Path) -> list[Ping | None]:
     found = []
     for ping, done in Spool(directory).take():
         found.append(ping)
-        done()
+        done({})
     return found
 
 
@@ -90,3 +100,34 @@ def test_a_bounded_number_is_taken_at_once_the_oldest_first(crawl: Path) -> None
     first = taken(crawl)
     assert [ping.urls[0].rpartition("/")[2] for ping in first if ping] == [str(n) for n in range(TAKEN_AT_ONCE_MAX)]
     assert len(taken(crawl)) == 5
+
+
+def test_who_waits_hears_once_what_is_refused_and_nobody_else_leaves_anything(crawl: Path) -> None:
+    silent, _ = submit(crawl, [URL], KEY)
+    asking, _ = submit(crawl, [URL, f"{URL}2"], KEY, answer=True)
+    assert answer(asking) is None
+    for _, done in Spool(crawl).take():
+        done({URL: pings.RATE})
+    assert answer(silent) is None
+    assert answer(asking) == {URL: pings.RATE}
+    assert answer(asking) is None
+    assert list((crawl / NAME).iterdir()) == []
+
+
+def test_an_answer_nobody_comes_for_is_removed(crawl: Path) -> None:
+    path, _ = submit(crawl, [URL], KEY, answer=True)
+    for _, done in Spool(crawl).take():
+        done({})
+    (written,) = (crawl / NAME).iterdir()
+    assert taken(crawl) == []
+    assert written.exists()
+    old = written.stat().st_mtime - 2 * ANSWER_KEPT_S
+    os.utime(written, (old, old))
+    assert taken(crawl) == []
+    assert answer(path) is None
+    assert list((crawl / NAME).iterdir()) == []
+
+
+def test_every_way_to_be_refused_has_words() -> None:
+    refusals = {value for name, value in vars(pings).items() if name.isupper() and str(value).startswith("ping-")}
+    assert refusals - {pings.FOLLOWED} <= set(WORDS)

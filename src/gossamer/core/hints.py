@@ -38,11 +38,17 @@ def take(context: Context, changes: Changes, digest: Digest, sitemap: UrlRow, ho
     since = sitemap.history[-1][0] - 2 * DAY_S if sitemap.history else 0.0
     fresh = sorted(((date, entry) for date, entry in sound if date > since), key=lambda pair: -pair[0])
     for date, entry in fresh[:HINTS_PER_SITEMAP_MAX]:
-        _follow(context, changes, entry, date, host, record, now)
+        _follow(context, changes, sitemap, entry, date, host, record)
 
 
 def _follow(
-    context: Context, changes: Changes, entry: SitemapEntry, date: float, host: HostRow, record: HintRecord, now: float
+    context: Context,
+    changes: Changes,
+    sitemap: UrlRow,
+    entry: SitemapEntry,
+    date: float,
+    host: HostRow,
+    record: HintRecord,
 ) -> None:
     row = changes.url(entry.key)
     if row is None or row.host != host.host or row.hinted or not 0 < row.visited < date or row.moved_to:
@@ -54,8 +60,8 @@ def _follow(
         record.doubted += 1
         bump(context.counters.totals.hints, "doubted")
         return
-    if bring_forward(context, changes, entry.key, row, now):
-        row.hinted = date
+    if bring_forward(context, changes, entry.key, row, sitemap.visited):
+        row.hinted, row.called = date, (sitemap.visited, sitemap.url)
         record.open += 1
         changes.put_url(entry.key, row)
         bump(context.counters.totals.hints, "followed")

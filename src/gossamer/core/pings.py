@@ -24,6 +24,7 @@ from gossamer.model.ping import Ping
 from gossamer.model.record import Cf, HostRow, PingRecord
 from gossamer.model.url import Url, parse
 from gossamer.policy.priority import FEED_LEVEL
+from gossamer.ports.store import Store
 
 PREFIX: Final = b"ping\x00"
 VIA: Final = "ping"
@@ -80,6 +81,8 @@ def receive(context: Context, ping: Ping, now: float) -> dict[str, str]:
             continue
         taken, why = _take(context, changes, host, ping.key, urls, now)
         refused |= {url.wire: why for url in urls[taken:]}
+        if host.pings is not None and taken < len(urls):
+            bump(host.pings.refused, why, len(urls) - taken)
         context.ledger.put(changes, host)
         context.apply(changes)
     for why in refused.values():
@@ -117,6 +120,12 @@ def _take(context: Context, changes: Changes, host: HostRow, key: str, urls: lis
     return len(pairs), RATE
 
 
+def waiting_for(store: Store, host: str) -> Wish | None:
+    """What is pinged of a host and waits for its key; None when nothing does."""
+    raw = store.get(Cf.META, PREFIX + host.encode())
+    return None if raw is None else _decode(raw)
+
+
 def _scheme(url: Url) -> str:
     return url.wire.partition(":")[0]
 
@@ -131,6 +140,7 @@ def _follow(context: Context, changes: Changes, host: HostRow, urls: tuple[tuple
                 Candidate(url=wire, key=key, host=host.host, site=host.site, level=FEED_LEVEL, depth=1, via=VIA)
             )
         elif bring_forward(context, changes, key, row, now):
+            row.called = (now, VIA)
             changes.put_url(key, row)
     bump(context.counters.totals.hints, FOLLOWED, len(urls))
     context.admission.admit(changes, fresh, now)
@@ -178,4 +188,7 @@ def dropped(context: Context, host: str) -> None:
 
 def _refuse(context: Context, changes: Changes, host: HostRow, wish: Wish, why: str) -> None:
     changes.delete(Cf.META, PREFIX + host.host.encode())
+    record = host.pings = host.pings or PingRecord()
+    bump(record.refused, why, len(wish.urls))
     bump(context.counters.totals.hints, why, len(wish.urls))
+    context.ledger.put(changes, host)

@@ -23,6 +23,7 @@ class Ping(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     urls: tuple[str, ...]
+    answer: bool = False  # whoever handed it in waits to hear what is refused
 
     def fault(self) -> str:
         """What is wrong with its form, in words; "" when nothing is."""

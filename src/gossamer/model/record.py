@@ -87,6 +87,7 @@ class PingRecord(msgspec.Struct, array_like=True, kw_only=True):
     key: str = ""  # the last one that it showed
     verified: float = 0.0  # when
     refuted: float = 0.0  # when it did not show one that was named
+    refused: dict[str, int] = {}  # why pinged URLs of it were refused (core.pings) -> how many
 
 
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
@@ -153,6 +154,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     hinted: float = 0.0  # date of a change, as its site says, for which its next visit was brought forward; 0: none
     claimed_s: float = 0.0  # time between changes as its sitemap's changefreq says; 0: it says nothing
     feed: bool = False  # a feed that is read again and again
+    halted: str = ""  # id of the takedown that keeps it out of queue and calendar
+    called: tuple[float, str] | None = None  # when a visit was brought forward, by what: "ping", a sitemap's URL
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):

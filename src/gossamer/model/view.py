@@ -158,8 +158,9 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int] = {}
     last_fetch: float = 0.0
     importance: float = 0.0  # 0 to 1
-    hints: str = ""  # what is wrong with its word that pages have changed
+    hints: str = ""  # what is wrong with its word that pages have changed, or with what others say in its name
     copies: str = ""  # that it is a mirror, or that its rel=canonical is not believed; empty when neither
+    late: int = 0  # visits that are due and find no room in its queue
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -252,6 +253,15 @@ class Slice(msgspec.Struct, frozen=True):
     bytes: int = 0
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages whose next visit is due and not made yet."""
+
+    pages: int = 0
+    median_s: float = 0.0  # since they were due, to a power of two
+    most_s: float = 0.0
+    by_level: list[int] = msgspec.field(default_factory=_levels)
+
+
 class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a report shows. Lists are bounded by the engine and already in the order to show."""
 
@@ -277,6 +287,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     important: tuple[HostView, ...] = ()  # most important first; those of importance 0 left out
     importance_from: str = ""  # how importance was found, a few words
     mirrors: tuple[HostView, ...] = ()  # mirrors of other hosts, and those whose rel=canonical is not believed
+    waiting: Waiting = Waiting()
+    behind: tuple[HostView, ...] = ()  # hosts with visits that are due and find no room in their queue, most first
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from gossamer.core.counters import bump
@@ -12,7 +12,8 @@ from gossamer.model.ping import Ping
 from gossamer.ports.clock import Clock
 
 CHECK_EVERY_S: Final = 5.0
-Pings = Callable[[], Iterable[tuple[Ping | None, Callable[[], None]]]]  # each with what says that it is in the store
+Refusals = Mapping[str, str]  # URL of a ping -> why it is refused
+Pings = Callable[[], Iterable[tuple[Ping | None, Callable[[Refusals], None]]]]  # each with what says it is in the store
 
 
 class RefreshStage:
@@ -31,9 +32,7 @@ class RefreshStage:
         for ping, taken in self._pings():
             if ping is None:
                 bump(self._partition.context.counters.totals.errors, "ping-damaged")
-            else:
-                self._partition.ping(ping, now)
-            taken()
+            taken({} if ping is None else self._partition.ping(ping, now))
         self._partition.look_for_keys(now)
         count = self._partition.enqueue_due(self._clock.now())
         if count:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from gossamer.core.admission import GONE_IGNORED_S
 from gossamer.core.keys import due_key
+from gossamer.core.pings import VIA as PINGED
+from gossamer.core.pings import waiting_for
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, State, UrlRow
@@ -62,9 +66,17 @@ def _content_facts(row: UrlRow) -> list[tuple[str, str]]:
     if row.changes or row.unchanged:
         changed = f", last at {moment(row.changed_at)}" if row.changed_at else ""
         facts.append(("revisits", f"{row.changes:,} brought a change{changed}; {row.unchanged:,} did not"))
+    if row.called is not None and row.called[0] <= row.visited:
+        facts.append(("hint", f"the visit was brought forward at {_call_words(row.called)}"))
     if row.pointer is not None:
         facts.append(("record", f"{row.pointer.segment} at {row.pointer.offset:,}, {row.pointer.length:,} bytes"))
     return facts
+
+
+def _call_words(called: tuple[float, str]) -> str:
+    """When a visit was brought forward, and by what."""
+    time, what = called
+    return f"{moment(time)} by {'a ping' if what == PINGED else f'a date in {what}'}"
 
 
 def _reason(row: UrlRow) -> str:
@@ -86,7 +98,28 @@ def _since(wanted: float) -> str:
 
 
 def next_visit(evidence: Evidence) -> Step:
-    """When it is visited again."""
+    """When it is visited again, and who has brought that forward."""
+    step, row = _next_visit(evidence), evidence.row
+    facts = []
+    if row is not None and row.called is not None and row.called[0] > row.visited:
+        facts.append(("brought forward", _call_words(row.called)))
+        if row.hinted:
+            facts.append(("it changed", f"at {moment(row.hinted)}, as its site says"))
+    ping = _ping_words(evidence)
+    if ping:
+        facts.append(("ping", ping))
+    return msgspec.structs.replace(step, facts=tuple(facts)) if facts else step
+
+
+def _ping_words(evidence: Evidence) -> str:
+    """A ping for it that waits for the key of its host."""
+    wish = waiting_for(evidence.crawl.store, evidence.url.host)
+    if wish is None or evidence.url.key not in {key for _, key in wish.urls}:
+        return ""
+    return f"it waits since {moment(wish.since)} until its host shows the key at /{wish.key}.txt"
+
+
+def _next_visit(evidence: Evidence) -> Step:
     name, row, now = "next visit", evidence.row, evidence.crawl.now
     if row is None:
         return Step(name, "note", "none is planned")

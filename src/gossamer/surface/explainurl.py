@@ -8,6 +8,7 @@ from gossamer.core.changes import decode_shape, decode_site
 from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.harvest import year_of
 from gossamer.core.keys import shape_key
+from gossamer.core.pings import VIA as PINGED
 from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
@@ -187,6 +188,9 @@ def _chain(evidence: Evidence) -> list[tuple[str, str]]:
             steps.append(("and before that", "more pages"))
             break
         seen.add(via)
+        if via == PINGED:
+            steps.append(("named by", "a ping"))
+            break
         kind, key = _referrer(via)
         row = url_row(evidence.crawl.store, key) if key else None
         steps.append((kind, row.url if row is not None else key))

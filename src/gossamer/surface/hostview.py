@@ -42,6 +42,7 @@ def host_view(row: HostRow, now: float, *, running: bool) -> HostView:
         importance=importance(row),
         copies=host_words(row),
         hints=hint_words(row),
+        late=row.late,
     )
 
 
@@ -64,15 +65,26 @@ def standing(row: HostRow, now: float, *, running: bool) -> tuple[str, str]:
 
 
 def hint_words(row: HostRow) -> str:
-    """What is wrong with a host's word that its pages have changed; "" when nothing is known to be."""
+    """What is wrong with a host's word that its pages have changed, and with pings for it; "" when nothing is known."""
     record = row.hints
-    if record is None or not (record.absurd or record.doubted):
-        return ""
-    parts = [f"{show_count(record.absurd)} dates that can be no page's"] if record.absurd else []
-    if record.doubted:
+    parts = []
+    if record is not None and record.absurd:
+        parts.append(f"{show_count(record.absurd)} dates that can be no page's")
+    if record is not None and record.doubted:
         share = f"{record.borne / record.tried:.0%}" if record.tried else "none"
         parts.append(f"{show_count(record.doubted)} not believed, since {share} of those tried were borne out")
+    refused = row.pings.refused if row.pings is not None else {}
+    if refused:
+        named = ", ".join(f"{why} {show_count(count)}" for why, count in sorted(refused.items()))
+        parts.append(f"pinged URLs refused: {named}")
     return ", ".join(parts)
+
+
+def mislead(row: HostRow) -> int:
+    """How many dates and pings of a host were not followed because of what they are."""
+    record = row.hints
+    hints = record.absurd + record.doubted if record is not None else 0
+    return hints + (sum(row.pings.refused.values()) if row.pings is not None else 0)
 
 
 def closed_robots(row: HostRow, now: float) -> RobotsState | None:

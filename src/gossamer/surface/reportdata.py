@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -13,16 +13,17 @@ import msgspec
 from gossamer.core.counters import Totals
 from gossamer.core.votes import importance
 from gossamer.model.config import Config
-from gossamer.model.record import HostRow
+from gossamer.model.record import HostRow, UrlRow
 from gossamer.model.view import DuplicateView, ReportData, Snapshot
 from gossamer.policy.canonicals import is_distrusted
 from gossamer.policy.scope import ScopeRules
 from gossamer.ports.store import Store
 from gossamer.surface.explainview import moment
-from gossamer.surface.hostview import hint_words, host_view
+from gossamer.surface.hostview import host_view, mislead
 from gossamer.surface.rankrow import last_summary
 from gossamer.surface.storescan import host_rows, url_row, url_rows
 from gossamer.surface.timeline import timeline
+from gossamer.surface.waiting import WaitingPages
 from gossamer.version import VERSION
 
 HOSTS_SHOWN: Final = 50
@@ -42,6 +43,7 @@ class Ranking(msgspec.Struct):
     important: list[HostRow]
     mirrors: list[HostRow]
     misleading: list[HostRow]
+    behind: list[HostRow]
 
 
 class _Group(msgspec.Struct):
@@ -57,7 +59,9 @@ def report_data(
     """Everything a report shows; one pass over hosts, URL rows and the crawl log each, in bounded memory."""
     ranking = rank(host_rows(store))
     slices, slice_s = timeline(Path(config.directory) / "log")
-    most, slowest, failing, important, mirrors, misleading = (
+    waiting = WaitingPages(now)
+    duplicates = duplicate_groups(store, waiting.add)
+    most, slowest, failing, important, mirrors, misleading, behind = (
         tuple(host_view(row, now, running=running) for row in rows)
         for rows in (
             ranking.most,
@@ -66,6 +70,7 @@ def report_data(
             ranking.important,
             ranking.mirrors,
             ranking.misleading,
+            ranking.behind,
         )
     )
     return ReportData(
@@ -84,12 +89,14 @@ def report_data(
         response_ms=latency_steps(totals.latency),
         timeline=slices,
         slice_s=slice_s,
-        duplicates=duplicate_groups(store),
+        duplicates=duplicates,
         errors=dict(totals.errors),
         important=important,
         importance_from=importance_words(store),
         mirrors=mirrors,
         misleading=misleading,
+        waiting=waiting.told(),
+        behind=behind,
         hints=dict(totals.hints),
     )
 
@@ -103,11 +110,11 @@ def importance_words(store: Store) -> str:
 
 
 def rank(rows: Iterable[HostRow]) -> Ranking:
-    """HOSTS_SHOWN each of the hosts most fetched, slowest, in trouble and most important, and of mirrors and liars.
+    """HOSTS_SHOWN each of the hosts most fetched, slowest, in trouble, most important, of mirrors, liars, the overdue.
 
     The order is total.
     """
-    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [], [], [], [])
+    boards: tuple[list[tuple[tuple[float, float], int, HostRow]], ...] = ([], [], [], [], [], [], [])
     total = 0
     for total, row in enumerate(rows, 1):
         marks = (
@@ -116,7 +123,8 @@ def rank(rows: Iterable[HostRow]) -> Ranking:
             (bool(row.parked), row.failed) if row.parked or row.failed else None,
             (importance(row), row.fetched) if row.rank or (row.votes and row.rank is None) else None,
             (bool(row.mirror_of), row.fetched) if row.mirror_of or is_distrusted(row.canonicals) else None,
-            (row.hints.absurd + row.hints.doubted, row.fetched) if hint_words(row) and row.hints else None,
+            (mislead(row), row.fetched) if mislead(row) else None,
+            (row.late, row.fetched) if row.late else None,
         )
         for board, mark in zip(boards, marks, strict=True):
             if mark is not None:
@@ -152,10 +160,14 @@ def latency_steps(latency: dict[int, int]) -> tuple[tuple[float, int], ...]:
     return (*steps, (math.inf, sum(count for key, count in latency.items() if key > LATENCY_EDGE_MAX_MS)))
 
 
-def duplicate_groups(store: Store) -> tuple[DuplicateView, ...]:
-    """The largest groups of copies. The names of more than GROUPS_TRACKED groups are not held: small ones go first."""
+def duplicate_groups(store: Store, seen: Callable[[UrlRow], None]) -> tuple[DuplicateView, ...]:
+    """The largest groups of copies; `seen` is told every row that is passed.
+
+    The names of more than GROUPS_TRACKED groups are not held: small ones go first.
+    """
     groups: dict[tuple[str, str], _Group] = {}
     for _, row in url_rows(store):
+        seen(row)
         if not row.duplicate_of:
             continue
         group = groups.setdefault((row.duplicate_of, row.duplicate_kind), _Group(row.url))

@@ -5,7 +5,7 @@ What comes from the web is escaped twice over: characters that are not printable
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Final
 
@@ -84,34 +84,40 @@ def _panels(data: ReportData) -> list[Panel]:
     hosts = {view.host: view.fetched for view in data.hosts}
     panels = [
         Panel(f"Pages over time, {show_duration(_step_s(data))} a column", _timeline(data), wide=True),
-        Panel("Statuses and failures", bars(_status_bars(shot))),
-        Panel("Hosts, most fetched", bars(_counted(hosts))),
-        Panel("Refused, by reason", bars(_counted(shot.refusals))),
-        Panel("Types", bars(_counted(types))),
+        Panel("Statuses and failures", bars(status_bars(shot))),
+        Panel("Hosts, most fetched", bars(counted_bars(hosts))),
+        Panel("Refused, by reason", bars(counted_bars(shot.refusals))),
+        Panel("Types", bars(counted_bars(types))),
         Panel("Response time", columns([Column(name, count) for name, count in histogram_labels(data.response_ms)])),
         Panel("Queue by level", columns([Column(str(level), size) for level, size in enumerate(shot.queue_by_level)])),
-        Panel("Refreshes over an hour late, by level", _slipped(shot)),
+        Panel("Refreshes over an hour late, by level", _by_level(shot.slipped_by_level)),
+        Panel(_waiting_title(data), _by_level(data.waiting.by_level)),
         Panel("Pages by depth", columns([Column(str(depth), count) for depth, count in sorted(data.depths.items())])),
-        Panel("Languages", bars(_counted(data.languages))),
-        Panel("Hints and pings, by what became of them", bars(_counted(data.hints))),
-        Panel("Digest and hook errors", bars(_counted(data.errors))),
+        Panel("Languages", bars(counted_bars(data.languages))),
+        Panel("Hints and pings, by what became of them", bars(counted_bars(data.hints))),
+        Panel("Digest and hook errors", bars(counted_bars(data.errors))),
     ]
     return [panel for panel in panels if panel.chart]
 
 
-def _slipped(shot: Snapshot) -> Markup:
-    if not any(shot.slipped_by_level):
-        return Markup()
-    return columns([Column(str(level), count) for level, count in enumerate(shot.slipped_by_level)])
+def _by_level(counts: Sequence[int]) -> Markup:
+    return columns([Column(str(level), count) for level, count in enumerate(counts)]) if any(counts) else Markup()
 
 
-def _status_bars(shot: Snapshot) -> list[Bar]:
+def _waiting_title(data: ReportData) -> str:
+    median, most = show_duration(data.waiting.median_s), show_duration(data.waiting.most_s)
+    return f"Visits due and not made, by level; late by {median} (median), {most} (most)"
+
+
+def status_bars(shot: Snapshot) -> list[Bar]:
+    """Responses by status, coloured by class, and failures."""
     named = {"1": "c1", "2": "c2", "3": "c3", "4": "c4", "5": "c5"}
     rows = [Bar(status, count, named.get(status[:1], "c1")) for status, count in sorted(shot.statuses.items())]
     return [*rows, *(Bar(name, count, "failed") for name, count in sorted(shot.failures.items()))]
 
 
-def _counted(counts: Mapping[str, int]) -> list[Bar]:
+def counted_bars(counts: Mapping[str, int]) -> list[Bar]:
+    """The largest counts first; those past BARS_MAX are one bar."""
     rows = [Bar(name, count) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     rest = sum(row.value for row in rows[BARS_MAX:])
     return [*rows[:BARS_MAX], Bar(f"{len(rows) - BARS_MAX} others", rest, "c1")] if len(rows) > BARS_MAX else rows

@@ -14,7 +14,7 @@ from gossamer.surface.explainview import moment
 from gossamer.surface.glyphs import bar, level_bars, spark, status_style
 from gossamer.surface.plain import notice_line, seed_failure_lines, summary_lines
 from gossamer.surface.terminal import escape, shorten
-from gossamer.surface.units import show_count, show_duration, show_size
+from gossamer.surface.units import plural, show_count, show_duration, show_size
 
 BAR_CELLS = 16
 ROWS_MAX = 20
@@ -47,7 +47,8 @@ def render_report(data: ReportData) -> RenderableType:
     parts += _section("Copies, largest groups first", _copies(data))
     parts += _section("Mirrors, and hosts whose rel=canonical is not believed", _mirrors(data.mirrors))
     parts += _section("Hints and pings, by what became of them", _bars(data.hints))
-    parts += _section("Hosts whose word on changes misleads", _misleading(data.misleading))
+    parts += _section("Hosts whose hints or pings are not believed", _misleading(data.misleading))
+    parts += _section("Visits that are due and not made", _waiting(data))
     parts += _section("Digest and hook errors", _bars(data.errors))
     lines = [notice_line(notice) for notice in shot.notices] + seed_failure_lines(shot)
     parts += _section("Notices", Text("\n".join(lines)) if lines else None)
@@ -137,6 +138,23 @@ def _misleading(hosts: Sequence[HostView]) -> RenderableType | None:
         table.add_row(Text(shorten(view.host, 60)), Text(escape(view.hints)))
     _more(table, len(hosts))
     return table
+
+
+def _waiting(data: ReportData) -> RenderableType | None:
+    waiting = data.waiting
+    if not waiting.pages:
+        return None
+    levels = ", ".join(f"level {level}: {show_count(count)}" for level, count in enumerate(waiting.by_level) if count)
+    late = f"late by {show_duration(waiting.median_s)} (median), {show_duration(waiting.most_s)} (most)"
+    line = Text(f"{plural(waiting.pages, 'page')}, {late}; {levels}")
+    if not data.behind:
+        return line
+    table = _headed("host", "put off", "queued", "gap")
+    for view in data.behind[:ROWS_MAX]:
+        figures = (show_count(view.late), show_count(view.pending), show_duration(view.delay_s))
+        table.add_row(Text(shorten(view.host, 60)), *figures)
+    _more(table, len(data.behind))
+    return Group(line, table)
 
 
 def _troubled(hosts: Sequence[HostView]) -> RenderableType | None:
