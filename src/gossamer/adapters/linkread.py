@@ -16,6 +16,7 @@ from gossamer.model.limits import RANK_EDGES_MAX, RANK_HOSTS_MAX
 from gossamer.model.url import name_of, site_of
 
 MERGE_AT: Final = 2_000_000  # pairs read and not yet added up
+_NONE: Final = np.zeros(0, np.int64)
 
 
 class Links(NamedTuple):
@@ -32,8 +33,8 @@ class _Pairs:
     """(source, target) -> pages, added up from time to time."""
 
     def __init__(self) -> None:
-        self._keys: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
-        self._pages: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        self._keys: list[NDArray[np.int64]] = [_NONE]  # added up and sorted, then those that are fresh
+        self._pages: list[NDArray[np.int64]] = [_NONE]
         self._fresh = 0
 
     def add(self, sources: NDArray[np.int64], targets: NDArray[np.int64], pages: NDArray[np.int64]) -> int:
@@ -47,8 +48,14 @@ class _Pairs:
 
     def merged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(keys, pages), each pair once."""
-        keys, where = np.unique(np.concatenate(self._keys), return_inverse=True)
-        pages = np.bincount(where, weights=np.concatenate(self._pages), minlength=len(keys)).astype(np.int64)
+        fresh = np.concatenate(self._keys[1:] or [_NONE])
+        order = np.argsort(fresh)
+        keys = np.concatenate([self._keys[0], fresh[order]])
+        pages = np.concatenate([self._pages[0], np.concatenate(self._pages[1:] or [_NONE])[order]])
+        order = np.argsort(keys, kind="stable")  # of two sorted runs: it only lays them into one another
+        keys = keys[order]
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        keys, pages = keys[first], np.add.reduceat(pages[order], first) if len(first) else _NONE
         self._keys, self._pages, self._fresh = [keys], [pages], 0
         return keys, pages
 
