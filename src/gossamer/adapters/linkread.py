@@ -1,4 +1,4 @@
-"""From the link logs of an archive to the graph of its hosts, in bounded memory."""
+"""From the link logs of an archive to the graph of its hosts, or to the neighbours of one, in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gossamer.model.limits import RANK_EDGES_MAX, RANK_HOSTS_MAX
 from gossamer.model.url import name_of, site_of
 
 MERGE_AT: Final = 2_000_000  # pairs read and not yet added up
+NEIGHBOURS_MAX: Final = 1_000_000  # of one host, each way; ~150 bytes each
 _NONE: Final = np.zeros(0, np.int64)
 
 
@@ -88,6 +89,40 @@ def read_links(archive: Path, told: Callable[[int, int], None] | None = None) ->
     keys, counts = pairs.merged()
     graph = build(number_sites(list(hosts)), keys >> 32, keys & 0xFFFFFFFF, counts)
     return Links(hosts, graph, pages, left_out, logs)
+
+
+class Neighbours(NamedTuple):
+    """The hosts that one host has links with."""
+
+    leading: dict[str, int]  # host -> its pages that lead to the one asked about
+    led: dict[str, int]  # host -> pages of the one asked about that lead to it
+    left_out: int  # pairs beyond NEIGHBOURS_MAX, and as in Links
+    logs: int
+
+
+def read_neighbours(archive: Path, host: str) -> Neighbours:
+    """Go through the link logs of the segments in `archive` for one host. Raises nothing, as `read_links`."""
+    leading: dict[str, int] = {}
+    led: dict[str, int] = {}
+    left_out = logs = 0
+    for segment in files.segments(archive):
+        path = linklog.log_path(segment)
+        logs += path.exists()
+        for batch in linklog.read(path):
+            left_out += batch.cut + batch.lost
+            if host not in batch.hosts:
+                continue
+            own = batch.hosts.index(host)
+            for source, target, pages in zip(batch.sources, batch.targets, batch.pages, strict=True):
+                if own not in (source, target):
+                    continue
+                found, other = (leading, source) if target == own else (led, target)
+                name = batch.hosts[other]
+                if name in found or len(found) < NEIGHBOURS_MAX:
+                    found[name] = found.get(name, 0) + pages
+                else:
+                    left_out += 1
+    return Neighbours(leading, led, left_out, logs)
 
 
 def number_sites(hosts: list[str]) -> NDArray[np.int32]:

@@ -32,7 +32,7 @@ from gossamer.model.errors import (
     UsageError,
 )
 from gossamer.model.view import Snapshot
-from gossamer.surface import pinging, planning, ranking, reading, settings, simulating
+from gossamer.surface import linking, pinging, planning, ranking, reading, settings, simulating
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
@@ -55,6 +55,7 @@ NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 pinging.register(app)
 planning.register(app)
 ranking.register(app)
+linking.register(app)
 simulating.register(app)
 
 
