@@ -140,6 +140,7 @@ class Node:
                 self.pipeline.dispatch.beat(),
                 self.pipeline.commit.run(),
                 self.pipeline.refresh.run(),
+                self.pipeline.takedown.run(),
                 self._tick(view),
                 self._exhausted(),
             )

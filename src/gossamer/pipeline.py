@@ -12,6 +12,7 @@ workers     commit      digests whose records are durable  as many as there are 
 commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
 commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
 calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
+takedowns   partition   sweeps of the URL rows             SWEPT_AT_ONCE_MAX each SWEEP_EVERY_S
 spool       partition   pings                              SPOOL_FILES_MAX files; TAKEN_AT_ONCE_MAX each CHECK_EVERY_S
 """
 
@@ -21,6 +22,7 @@ from collections.abc import Awaitable, Callable
 
 from gossamer.core.partition import Partition
 from gossamer.core.pulse import Pulse
+from gossamer.model.takedown import Takedown
 from gossamer.ports.clock import Clock
 from gossamer.ports.digester import Digester
 from gossamer.ports.web import Resolver
@@ -28,10 +30,11 @@ from gossamer.stage.commit import CommitStage, Deliver, Emit
 from gossamer.stage.digest import DigestStage
 from gossamer.stage.dispatch import DispatchStage, Fetch
 from gossamer.stage.refresh import Pings, RefreshStage
+from gossamer.stage.takedown import TakedownStage
 
 
 class Pipeline:
-    """Five stages around a partition. Each has loops of its own (`run`, `beat`), which the owner starts and cancels."""
+    """Six stages around a partition. Each has loops of its own (`run`, `beat`), which the owner starts and cancels."""
 
     def __init__(
         self,
@@ -48,12 +51,13 @@ class Pipeline:
         fail: Callable[[BaseException], None],
         pulse: Pulse | None = None,
         pings: Pings = tuple,
+        takedowns: Callable[[list[Takedown]], None] | None = None,
     ) -> None:
         """Wire them; nothing runs yet.
 
         `fetch` is a FetchStage's; `sync` makes what is written durable; `emit` takes log lines that are, `deliver`
         every committed page, `fail` what ends the crawl; `pulse` knows when this process stood still; `pings` gives
-        what was handed to the crawl.
+        what was handed to the crawl; `takedowns` is told takedowns with new steps.
         """
         self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver)
         self.digest = DigestStage(digester, commit=self.commit.commit, fail=fail, done=self._digested)
@@ -69,6 +73,14 @@ class Pipeline:
             fail=fail,
             pulse=pulse,
         )
+        self.takedown = TakedownStage(
+            partition,
+            clock,
+            cut_off=self.dispatch.cut_off,
+            note=self.commit.note,
+            wake=self.dispatch.wake,
+            told=takedowns or _nobody,
+        )
         self.refresh = RefreshStage(partition, clock, queued=self.dispatch.wake, pings=pings)
 
     async def finish(self) -> None:
@@ -79,3 +91,7 @@ class Pipeline:
 
     def _digested(self) -> None:
         self.dispatch.wake()
+
+
+def _nobody(_takedowns: list[Takedown]) -> None:
+    """Steps of takedowns are told to nobody."""

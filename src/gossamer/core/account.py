@@ -10,7 +10,7 @@ from gossamer.core.dispatch import park, unpark
 from gossamer.model.page import Failure, Kind, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
-from gossamer.policy.politeness import average, backoff_s, gap_s, retry_after_s, slow_estimate
+from gossamer.policy.politeness import average, backoff_s, host_gap_s, retry_after_s, slow_estimate
 
 TOO_MANY: Final = 429
 UNAVAILABLE: Final = 503
@@ -36,7 +36,9 @@ def account(context: Context, row: HostRow, kind: Kind, outcome: Outcome, now: f
         bump(context.counters.totals.failures, outcome.failure)
         row.response_s = average(row.response_s, outcome.elapsed_s)
         row.response_p99_s = slow_estimate(row.response_p99_s, outcome.elapsed_s)
-    row.delay_s = gap_s(politeness, row.crawl_delay_s, row.response_s)
+    row.delay_s = host_gap_s(politeness, row)
+    if row.orders is not None and row.orders.budget_left and kind is Kind.PAGE:
+        row.orders.budget_left -= 1
     wait_s = row.delay_s
     if _troubled(outcome):
         row.errors += 1

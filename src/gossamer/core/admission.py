@@ -11,6 +11,7 @@ from gossamer.core.changes import Changes, decode_site, decode_stage, decode_url
 from gossamer.core.counters import Counters, bump
 from gossamer.core.hostqueue import enqueue
 from gossamer.core.ledger import Ledger
+from gossamer.core.takedowns import TakedownDesk
 from gossamer.core.twins import known_twin
 from gossamer.core.waiting import Waiting, place_of
 from gossamer.model.limits import LEVELS, MISSING_MAX, PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
@@ -79,11 +80,14 @@ class Known:
 class Admission:
     """The gate of the frontier."""
 
-    def __init__(self, ledger: Ledger, counters: Counters, waiting: Waiting) -> None:
+    def __init__(
+        self, ledger: Ledger, counters: Counters, waiting: Waiting, takedowns: TakedownDesk | None = None
+    ) -> None:
         """Admit into the queues of `waiting` and the rows of `ledger`."""
         self._ledger = ledger
         self._counters = counters
         self._waiting = waiting
+        self._takedowns = takedowns
         self.known = Known()
 
     def admit(self, changes: Changes, candidates: list[Candidate], now: float) -> Admitted:
@@ -94,7 +98,13 @@ class Admission:
         refused_keys: list[str] = []
         touched: dict[str, HostRow] = {}
         sites: dict[str, SiteRow | None] = {}
+        closed = self._takedowns if self._takedowns is not None and self._takedowns.any else None
         for candidate in fresh:
+            if closed is not None and closed.refusal(candidate.url):
+                bump(refused, Reason.TAKEDOWN)
+                refused_keys.append(candidate.key)
+                self._counters.refuse(Reason.TAKEDOWN)
+                continue
             row = touched.get(candidate.host)  # the ledger's cache may have let go of a row that is not written yet
             if row is None:
                 row = self._ledger.find(candidate.host, changes)

@@ -84,6 +84,8 @@ def bring_forward(context: Context, changes: Changes, key: str, row: UrlRow, now
 
     False: it is queued or due already, or not to be visited again.
     """
+    if context.takedowns.refusal(row.url):
+        return False
     due = max(now, row.visited + context.config.refresh.min_interval_s)
     due = math.ceil(due * 1000) / 1000
     if not row.due or row.due <= due:

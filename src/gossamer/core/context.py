@@ -15,6 +15,7 @@ from gossamer.core.ledger import Ledger
 from gossamer.core.logbook import Logbook
 from gossamer.core.refreshing import Refreshing
 from gossamer.core.robotsdesk import RobotsDesk
+from gossamer.core.takedowns import TakedownDesk
 from gossamer.core.waiting import Waiting
 from gossamer.model.config import Config
 from gossamer.model.reason import Reason
@@ -67,8 +68,9 @@ class Context:
         self.resumed = self.counters.totals.runs > 0
         self.ledger = Ledger(store, config.politeness.min_delay_s)
         self.waiting = Waiting(store)
-        self.desk = RobotsDesk(config, store)
-        self.admission = Admission(self.ledger, self.counters, self.waiting)
+        self.takedowns = TakedownDesk(store)
+        self.desk = RobotsDesk(config, store, self.takedowns)
+        self.admission = Admission(self.ledger, self.counters, self.waiting, self.takedowns)
         self.lane_times = load_lane_times(
             store, started, max(config.politeness.max_delay_s, config.politeness.min_delay_s)
         )
@@ -93,8 +95,13 @@ class Context:
         self.store.write(changes.ops())
 
     def lane_gap_s(self, row: HostRow) -> float:
-        """Gap a request to this host puts on its server: a host's Crawl-delay binds the host alone."""
-        return gap_s(self.config.politeness, None, row.response_s)
+        """Gap a request to this host puts on its server: a host's Crawl-delay binds the host alone.
+
+        A shorter one that the operator has set binds the server as well, or it would have no effect.
+        """
+        usual_s = gap_s(self.config.politeness, None, row.response_s)
+        ordered_s = None if row.orders is None else row.orders.delay_s
+        return usual_s if ordered_s is None else min(usual_s, ordered_s)
 
     def _lane_floor(self, lane_id: str, row: HostRow) -> float:
         """From when a lane new to memory may be used.

@@ -33,9 +33,14 @@ def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, dat
         changes.put(Cf.PAYLOAD, slot, encode(Copy(key, url, date, pointer)))
 
 
+def forget_copy(changes: Changes, payload_digest: str) -> None:
+    """The first capture of a payload is to be referred to no more: the next one counts as the first."""
+    changes.delete(Cf.PAYLOAD, payload_digest.encode())
+
+
 def shown(row: UrlRow) -> str:
     """Payload digest of the page that a URL shows, as far as is known; "" when it shows none. Errors change nothing."""
-    if row.missing or row.reason == Reason.SOFT_404:
+    if row.missing or row.halted or row.reason == Reason.SOFT_404:
         return ""
     return row.content_digest or (row.payload_digest if row.status == OK else "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.core import overdue, pings, probing, softfour
+from gossamer.core import halting, overdue, pings, probing, softfour
 from gossamer.core.active import ActiveHost, Phase
 from gossamer.core.buckets import Buckets
 from gossamer.core.calendar import plan
@@ -28,6 +28,7 @@ REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get 
 TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
 SITE_WINDOW_S: Final = 30 * 86400.0
 SLOW_RETRY_S: Final = 1.0
+FAR: Final = 253_402_300_799.0  # the last second of the year 9999: until somebody decides otherwise
 
 
 class Dispatch:
@@ -88,7 +89,9 @@ class Dispatch:
             if standing is Standing.MISSING:
                 host.errands.appendleft(errand)
                 return self._c.desk.errand(host.row, errand.scheme)
-            if standing is not Standing.KNOWN:
+            if self._c.takedowns.refusal(errand.url):
+                self._give_up(changes, host, errand, softfour.HONEST, now)
+            elif standing is not Standing.KNOWN:
                 self._give_up(changes, host, errand, "", now)
             elif self._c.desk.refusal(host, errand.scheme, wire_parts(errand.url)[3]) is not None:
                 self._give_up(changes, host, errand, softfour.HONEST, now)
@@ -118,6 +121,10 @@ class Dispatch:
                 drop_place(self._c, changes, host.row, place)
                 host.queue.done(place.level, place.sequence)
                 continue
+            takedown = self._c.takedowns.refusal(row.url)
+            if takedown:
+                self._halt(changes, host, place, row, takedown, now)
+                continue
             if row.depth and not host.row.fetched and self._hosts_are_copies(changes, host.row.site):
                 said = "the hosts of its site show one another's pages"
                 self._refuse(changes, host, place, row, Reason.TRAP_HOSTS, said, now)
@@ -145,7 +152,7 @@ class Dispatch:
             if rule is not None:
                 self._refuse(changes, host, place, row, Reason.ROBOTS, rule, now)
                 continue
-            if self._site_exhausted(changes, host.row, now):
+            if self._host_exhausted(host.row) or self._site_exhausted(changes, host.row, now):
                 host.queue.give_back(place)
                 return None
             return self._queue_entry_turn(host, address, now, place, row)
@@ -219,6 +226,13 @@ class Dispatch:
         self.events.append(event)
         self._c.logbook.put(changes, event)
 
+    def _halt(self, changes: Changes, host: ActiveHost, place: Place, row: UrlRow, takedown: str, now: float) -> None:
+        drop_place(self._c, changes, host.row, place)
+        host.queue.done(place.level, place.sequence)
+        halting.rest(self._c, changes, place.key, row, host.row, takedown, now)
+        self.events.append(halting.line(self._c, changes, place.key, row, host.row, now))
+        changes.put_url(place.key, row)
+
     def _excluded(self, wire: str) -> str:
         """Which exclude pattern keeps a URL out, in words. One may be new since the URL was let in."""
         scope = self._c.scope
@@ -231,6 +245,13 @@ class Dispatch:
             return False
         found = decode_site(raw)
         return judge_hosts(found.fronts, found.copied_fronts) is not None
+
+    def _host_exhausted(self, row: HostRow) -> bool:
+        """Park a host that has had the page visits which the operator gave it."""
+        if row.orders is None or row.orders.budget_left != 0:
+            return False
+        park(self._c, row, f"{Reason.HOST_BUDGET}: the operator's budget for it is used up", FAR)
+        return True
 
     def _site_exhausted(self, changes: Changes, row: HostRow, now: float) -> bool:
         """In a broad crawl: park a host whose site has had its fetches of the current 30 days."""
@@ -247,15 +268,17 @@ class Dispatch:
 
 
 def park(context: Context, row: HostRow, reason: str, until: float) -> None:
-    """Set a host aside until a time; the caller puts the ledger row."""
+    """Set a host aside until a time, unless the operator has for longer; the caller puts the ledger row."""
+    if row.orders is not None and row.orders.parked_until > until:
+        return
     if not row.parked:
         context.counters.totals.parked += 1
     row.parked, row.parked_until = reason, until
 
 
 def unpark(context: Context, row: HostRow) -> None:
-    """A parked host has answered; the caller puts the ledger row."""
-    if row.parked:
+    """A parked host has answered; the caller puts the ledger row. What the operator set aside stays so."""
+    if row.parked and (row.orders is None or row.orders.parked_until <= row.last_fetch):
         context.counters.totals.parked -= 1
         row.parked, row.parked_until = "", 0.0
 

@@ -37,7 +37,7 @@ Before = tuple[str, int | None, int, int]  # payload digest, simhash, content ha
 HEADER_KEPT_MAX: Final = 500  # characters of ETag and Last-Modified
 
 
-def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str) -> Job:
+def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str) -> Job:
     """The digest job of a response: a revisit when the payload is held already, or when the server said 304."""
     original: Original | None = None
     revisit: Literal["", "identical", "not-modified"] = ""
@@ -52,7 +52,9 @@ def make_job(changes: Changes, turn: Turn, outcome: Outcome, payload_digest: str
         revisit = "not-modified"
     elif outcome.payload and not outcome.truncated:
         copy = copies.find_copy(changes, payload_digest)
-        if copy is not None:
+        if copy is not None and context.takedowns.refusal(copy.url):  # a record that is not given out is nobody's
+            copies.forget_copy(changes, payload_digest)
+        elif copy is not None:
             original = copies.original_of(copy, payload_digest)
             revisit = "identical"
     return Job(

@@ -163,6 +163,11 @@ class Frontier:
         self.resettle(row.host, now)
         return True
 
+    def wake(self, name: str) -> None:
+        """A host may be asked sooner than it was to be: look at it again."""
+        if self._asleep.pop(name, None) is not None:
+            self._returning.append(name)
+
     def resettle(self, name: str, now: float) -> None:
         """Something an active host may have waited for has happened."""
         host = self.active.get(name)

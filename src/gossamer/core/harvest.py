@@ -29,6 +29,9 @@ SITEMAP_VIA: Final = "sitemap:"
 
 def pure_refusal(context: Context, url: Url, depth: int, via: str | None, now: float) -> tuple[Reason, str] | None:
     """The first of the pure checks that refuses a URL, with its words; None when all let it pass."""
+    takedown = context.takedowns.refusal(url.wire)
+    if takedown:
+        return Reason.TAKEDOWN, f"takedown {takedown}"
     reason = judge(context.scope, url)
     if reason is not None:
         return reason, why(context.scope, url)

@@ -19,8 +19,10 @@ from gossamer.core.changes import Changes
 from gossamer.core.context import FORBIDDEN_PARK_S, Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import Dispatch, drop_place, park
+from gossamer.core.handover import Handover, Pending
 from gossamer.core.keys import segment_key
 from gossamer.core.logline import log_line, with_digest
+from gossamer.core.orders import Orders
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Turn
 from gossamer.core.votes import note_votes
@@ -35,16 +37,6 @@ from gossamer.policy.scope import judge
 from gossamer.policy.traps import static_trap
 
 PATIENCE_S: Final = 3600.0  # a crawl is over when nothing may be fetched for this long
-
-
-class Pending(msgspec.Struct):
-    """A response between its fetch and its commit."""
-
-    turn: Turn
-    outcome: Outcome
-    job: Job
-    gap_s: float | None
-    lane: str
 
 
 class Committed(msgspec.Struct, frozen=True):
@@ -70,10 +62,9 @@ class Partition:
         self._buckets = Buckets(context.config.politeness, context.net_of, context.as_of, context.exempt, floor)
         self._dispatch = Dispatch(context, self._buckets)
         self._rules = RulesFetch(context)
+        self.orders = Orders(context, self._rules, self._dispatch.events)
         self._allow = allow
-        self._pending: dict[int, Pending] = {}
-        self._payloads: dict[str, list[Pending]] = {}  # payload being archived -> those that wait for it
-        self._first: dict[int, str] = {}  # job -> payload that others may wait for
+        self._handover = Handover(context)
         self._resolving: set[str] = set()
         self._page_turns = 0  # page visits handed out and not yet committed
         self.in_flight = 0
@@ -107,7 +98,8 @@ class Partition:
 
     def take_events(self) -> list[FetchEvent]:
         """Log lines of refusals made while turns were handed out."""
-        events, self._dispatch.events = self._dispatch.events, []
+        events = list(self._dispatch.events)
+        self._dispatch.events.clear()
         return events
 
     def logged(self, count: int) -> None:
@@ -129,11 +121,13 @@ class Partition:
 
     def uncommitted(self) -> int:
         """Responses fetched and not yet committed."""
-        return len(self._pending) + sum(map(len, self._payloads.values()))
+        return len(self._handover)
 
     def idle(self) -> bool:
         """Whether nothing is under way: no request, no look-up, no page on its way to its commit, no active host."""
-        return not (self.in_flight or self._pending or self._resolving or self.context.frontier.active)
+        if self.context.takedowns.sweeping() is not None:
+            return False
+        return not (self.in_flight or self._handover.pending or self._resolving or self.context.frontier.active)
 
     def exhausted(self, now: float) -> bool:
         """Whether nothing is left that may be fetched within the patience of one hour. Parked hosts do not count.
@@ -154,20 +148,25 @@ class Partition:
 
     # -- seeds and refreshes ---------------------------------------------------------------------------------------
 
-    def seed(self, urls: list[tuple[Url, Kind]], now: float) -> dict[str, Reason]:
-        """Admit seeds; returns those that the configuration refuses, by wire form."""
+    def seed(self, urls: list[tuple[Url, Kind]], now: float, level: int = 0) -> dict[str, Reason]:
+        """Admit seeds at a level of priority; returns those that the configuration refuses, by wire form."""
         refused: dict[str, Reason] = {}
         candidates = []
         for url, kind in urls:
-            reason = judge(self.context.scope, url) or static_trap(
-                url, 0, self.context.config.limits.depth, seed=True, via=None, year_now=harvest.year_of(now)
+            takedown = Reason.TAKEDOWN if self.context.takedowns.refusal(url.wire) else None
+            reason = (
+                takedown
+                or judge(self.context.scope, url)
+                or static_trap(
+                    url, 0, self.context.config.limits.depth, seed=True, via=None, year_now=harvest.year_of(now)
+                )
             )
             if reason is not None:
                 refused[url.wire] = reason
                 continue
             candidates.append(
                 Candidate(
-                    url=url.wire, key=url.key, host=url.host, site=url.site, level=0, depth=0, via="seed", kind=kind
+                    url=url.wire, key=url.key, host=url.host, site=url.site, level=level, depth=0, via="seed", kind=kind
                 )
             )
         changes = Changes(self.context.store)
@@ -186,6 +185,19 @@ class Partition:
     def look_for_keys(self, now: float) -> None:
         """Ask hosts for the keys that pings wait for; to be called now and then."""
         pings.look(self.context, now)
+
+    def cut_off(self, turn: Turn, why: str, now: float) -> list[FetchEvent]:
+        """End a turn whose request was cut off by us, or of which nothing was heard in time: it may have been sent."""
+        outcome = Outcome(failure=Failure.CUT_OFF, failure_detail=why, started=turn.started)
+        host = self.context.frontier.active[turn.host]
+        row = turn.row or UrlRow(url=turn.url, host=turn.host, kind=turn.kind)
+        event = log_line(turn, outcome, host.row, row, now, verdict="cut-off", retry=True, gap_s=None)
+        changes = Changes(self.context.store)
+        self.context.logbook.put(changes, event)
+        self.in_flight -= 1
+        self._dispatch.slow_in_flight -= turn.slow
+        self._nothing_learned(changes, host, turn, outcome, now)
+        return [event]
 
     # -- events in -------------------------------------------------------------------------------------------------
 
@@ -241,8 +253,7 @@ class Partition:
         if row.parked or row.next_allowed - now > self.context.errand_wait_max_s:
             self._drop_errands(changes, host, row.parked or "it asked to be left alone", now)
         if outcome.failure is None:
-            job = ending.make_job(changes, turn, outcome, payload_digest)
-            jobs, events = self._hand_over(Pending(turn, outcome, job, gap_s, turn.lane)), []
+            jobs, events = self._handover.give(changes, turn, outcome, payload_digest, gap_s), []
             host.uncommitted += 1
         else:
             jobs, events = [], [self._failed(changes, host, turn, outcome, gap_s, now)]
@@ -252,7 +263,7 @@ class Partition:
 
     def digested(self, digest: Digest, now: float) -> Committed:
         """Commit a page whose record is durable."""
-        pending = self._pending.pop(digest.id)
+        pending = self._handover.pending.pop(digest.id)
         turn, outcome = pending.turn, pending.outcome
         host = self.context.frontier.active[turn.host]
         changes = Changes(self.context.store)
@@ -294,7 +305,7 @@ class Partition:
         self.context.frontier.resettle(host.name, now)
         looked_at = digest.links and ending.follows_links(turn, digest, row)
         links_refused = admitted.refused_keys if looked_at else None
-        return Committed(event, turn, outcome, digest, self._release(digest.id), links_refused)
+        return Committed(event, turn, outcome, digest, self._handover.release(digest.id), links_refused)
 
     def _count_errors(self, digest: Digest) -> None:
         errors = self.context.counters.totals.errors
@@ -335,6 +346,8 @@ class Partition:
             host.stale.add(turn.key)
         if turn.place is not None:
             host.queue.give_back(turn.place)
+        elif turn.errand is not None and self.context.takedowns.refusal(turn.url):
+            self.orders.forgo(changes, host, turn.errand, now)
         elif turn.kind is Kind.ROBOTS:
             self._rules.ended(changes, host, turn, outcome, b"", now)
         elif turn.errand is not None:
@@ -344,6 +357,8 @@ class Partition:
         self.context.ledger.put(changes, host.row)
         self.context.apply(changes)
         self.context.frontier.end_turn(host, now + self.context.lane_gap_s(host.row), now)
+        for name in self._rules.take_freed():
+            self.context.frontier.resettle(name, now)
 
     def _failed(
         self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, gap_s: float | None, now: float
@@ -367,30 +382,3 @@ class Partition:
         if turn.place is not None:
             drop_place(self.context, changes, host.row, turn.place)
             host.queue.done(turn.place.level, turn.place.sequence)
-
-    def _hand_over(self, pending: Pending) -> list[Job]:
-        """A payload new to the corpus is archived by one job, so that the second becomes a revisit of the first."""
-        job, digest = pending.job, pending.job.payload_digest
-        if job.kind is not Kind.PAGE or job.status != ending.OK or job.revisit or job.truncated or not job.payload:
-            self._pending[job.id] = pending
-            return [job]
-        waiting = self._payloads.get(digest)
-        if waiting is not None:
-            waiting.append(pending)
-            return []
-        self._payloads[digest] = []
-        self._pending[job.id] = pending
-        self._first[job.id] = digest
-        return [job]
-
-    def _release(self, job_id: int) -> list[Job]:
-        """A job is committed: those that waited for its payload can go, all at once when they are revisits of it."""
-        digest = self._first.pop(job_id, None)
-        if digest is None:
-            return []
-        jobs: list[Job] = []
-        changes = Changes(self.context.store)
-        for pending in self._payloads.pop(digest):
-            pending.job = ending.make_job(changes, pending.turn, pending.outcome, digest)
-            jobs += self._hand_over(pending)
-        return jobs

@@ -39,6 +39,7 @@ LOOKED_AT_MAX: Final = 100
 FOLLOWED: Final = "ping-followed"
 INVALID: Final = "ping-url-invalid"
 OUTSIDE: Final = "ping-outside-scope"
+TAKEN_DOWN: Final = "ping-taken-down"
 UNKNOWN: Final = "ping-host-unknown"
 RATE: Final = "ping-rate"
 NO_KEY: Final = "ping-key-not-found"
@@ -69,6 +70,8 @@ def receive(context: Context, ping: Ping, now: float) -> dict[str, str]:
         url = parse(text)
         if not isinstance(url, Url):
             refused[text] = INVALID
+        elif context.takedowns.refusal(url.wire):
+            refused[text] = TAKEN_DOWN
         elif pure_refusal(context, url, 1, None, now) is not None:
             refused[text] = OUTSIDE
         else:

@@ -10,6 +10,7 @@ import msgspec
 from gossamer.core.active import ActiveHost
 from gossamer.core.changes import Changes, decode_robots, encode
 from gossamer.core.keys import robots_key
+from gossamer.core.takedowns import TakedownDesk
 from gossamer.core.turn import Errand
 from gossamer.model.config import Config
 from gossamer.model.limits import ROBOTS_MAX_BYTES
@@ -37,14 +38,17 @@ class Standing(StrEnum):
 class RobotsDesk:
     """Rules by host and scheme, as of now."""
 
-    def __init__(self, config: Config, store: Store) -> None:
-        """Rules for the configured product token."""
+    def __init__(self, config: Config, store: Store, takedowns: TakedownDesk) -> None:
+        """Rules for the configured product token. What is taken down whole has rules that forbid everything."""
         self._config = config.robots
         self._product = config.identity.product
         self._store = store
+        self._takedowns = takedowns
 
     def standing(self, host: ActiveHost, scheme: str, now: float) -> Standing:
         """Whether the rules can be asked."""
+        if self._takedowns.closed(host.name, scheme):
+            return Standing.KNOWN
         if scheme in host.robots_elsewhere:
             return Standing.COMING
         state = host.row.robots.get(scheme)
@@ -56,6 +60,9 @@ class RobotsDesk:
 
     def refusal(self, host: ActiveHost, scheme: str, target: str) -> str | None:
         """Why a path may not be fetched: the rule and its line; None when it may. Only when KNOWN."""
+        takedown = self._takedowns.closed(host.name, scheme)
+        if takedown:
+            return synthetic_disallow(takedown)
         state = host.row.robots[scheme]
         if state.verdict == "allow":
             return None
@@ -122,3 +129,8 @@ class RobotsDesk:
         refusing = status in (401, 403) or status >= 500
         if refusing and state is not None and state.verdict != "disallow" and now - state.fetched > RECHECK_AFTER_S:
             state.expires = now
+
+
+def synthetic_disallow(takedown: str) -> str:
+    """The verdict on everything of a host that is taken down: no robots.txt is asked, none could allow it."""
+    return f"robots.txt: Disallow: / by takedown {takedown}"

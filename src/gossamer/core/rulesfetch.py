@@ -17,7 +17,7 @@ from gossamer.model.page import Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
 from gossamer.model.url import Url, parse
-from gossamer.policy.politeness import crawl_delay_refused, gap_s
+from gossamer.policy.politeness import crawl_delay_refused, host_gap_s
 from gossamer.policy.redirect import redirect_target
 from gossamer.policy.robots import judge_response
 from gossamer.policy.robots import parse as parse_rules
@@ -63,6 +63,11 @@ class RulesFetch:
             host.errands.remove(errand)
             self.deliver(changes, errand, "disallow", f"{UNREACHABLE}: {why}", b"", now)
 
+    def forgo(self, changes: Changes, host: ActiveHost, errand: Errand, now: float) -> None:
+        """What serves the rules of a host has been taken down. Its own rules are not asked for any more."""
+        if errand.for_host != host.name:
+            self.deliver(changes, errand, "disallow", f"{UNREACHABLE}: {host.name} is taken down", b"", now)
+
     def _hop(
         self, changes: Changes, host: ActiveHost, errand: Errand, turn: Turn, outcome: Outcome, now: float
     ) -> bool:
@@ -70,6 +75,9 @@ class RulesFetch:
         url = parse(redirect_target(outcome) or "", turn.url)
         if not isinstance(url, Url) or url.wire in errand.seen or errand.hops >= ROBOTS_REDIRECTS_MAX:
             return False
+        if self._c.takedowns.refusal(url.wire):
+            self.deliver(changes, errand, "disallow", f"{UNREACHABLE}: {url.host} is taken down", b"", now)
+            return True
         following = msgspec.structs.replace(
             errand, url=url.wire, key=url.key, hops=errand.hops + 1, seen=(*errand.seen, url.wire)
         )
@@ -122,7 +130,7 @@ class RulesFetch:
                 now + self._c.config.robots.ttl_s,
             )
             return
-        row.delay_s = gap_s(politeness, row.crawl_delay_s, row.response_s)
+        row.delay_s = host_gap_s(politeness, row)
         if row.last_fetch:
             row.next_allowed = max(row.next_allowed, row.last_fetch + row.delay_s)
 

@@ -31,6 +31,14 @@ SHAPE_MAX_CHARS: Final = 200  # longer shapes are told apart by their beginning 
 SCOPE_PATTERN_MAX_CHARS: Final = 1_000  # an include or exclude pattern, a SURT prefix
 SCOPE_PATTERN_STARS_MAX: Final = 32
 
+# Takedowns and commands
+TAKEDOWNS_MAX: Final = 100_000  # kept in the exclusion list, lifted ones too
+TAKEDOWN_TEXT_MAX_CHARS: Final = 1_000  # of a reason, a ticket, a name
+EXCLUSIONS_MAX_BYTES: Final = 256 * MIB
+CONTROL_MESSAGE_MAX_BYTES: Final = 32 * MIB  # of a command or an answer: bodies that external fetchers bring, in base64
+CONTROL_CONNECTIONS_MAX: Final = 64  # to the control socket at once
+SWEPT_AT_ONCE_MAX: Final = 100  # rows looked at in one commit of a takedown: their hosts and copies fit into memory
+
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)
 ROBOTS_MAX_BYTES: Final = 500 * KIB
 ROBOTS_REDIRECTS_MAX: Final = 5

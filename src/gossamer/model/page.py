@@ -23,12 +23,13 @@ class Failure(StrEnum):
     HEAD_TOO_LARGE = "head-too-large"
     PROXY = "proxy"
     STALE = "stale-connection"  # a connection kept from a visit before was over: it says nothing of host or page
+    CUT_OFF = "cut-off"  # by us, on purpose: a takedown, or a lease that ran out
     OURS = "ours"  # EMFILE, no network, no buffer space: never held against a host
 
     @property
     def means_nothing(self) -> bool:
         """Whether nothing was learned of the host: its URL goes back to its queue and takes another turn."""
-        return self in (Failure.STALE, Failure.OURS)
+        return self in (Failure.STALE, Failure.OURS, Failure.CUT_OFF)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,9 @@ class Reason(StrEnum):
     SCOPE_EXCLUDED = "scope-excluded"
     SCOPE_HOOK = "scope-hook"
     TYPE_NOT_WANTED = "type-not-wanted"
+    # what the operator ordered
+    TAKEDOWN = "taken-down"
+    HOST_BUDGET = "host-budget"
     # traps
     TRAP_DEPTH = "trap-depth"
     TRAP_REPEATED_SEGMENTS = "trap-repeated-segments"

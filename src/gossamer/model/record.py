@@ -90,6 +90,15 @@ class PingRecord(msgspec.Struct, array_like=True, kw_only=True):
     refused: dict[str, int] = {}  # why pinged URLs of it were refused (core.pings) -> how many
 
 
+class HostOrders(msgspec.Struct, array_like=True, kw_only=True):
+    """What the operator has ordered for a host."""
+
+    delay_s: float | None = None  # gap in place of the configured one
+    budget_left: int | None = None  # page visits that it may still have
+    parked_until: float = 0.0  # no answer of the host ends this
+    park_reason: str = ""
+
+
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """One known URL."""
 
@@ -255,6 +264,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     hints: HintRecord | None = None
     feeds: int = 0  # feeds admitted
     pings: PingRecord | None = None
+    orders: HostOrders | None = None
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

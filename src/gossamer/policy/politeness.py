@@ -18,6 +18,7 @@ from gossamer.model.limits import (
     RETRY_AFTER_MAX_S,
     SLOW_HOST_S,
 )
+from gossamer.model.record import HostRow
 from gossamer.policy.dates import http_date
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "gap_s",
     "gcra_ready_at",
     "gcra_take",
+    "host_gap_s",
     "is_slow",
     "resumed_next_allowed",
     "retry_after_s",
@@ -108,6 +110,14 @@ def slow_estimate(old: float, sample: float) -> float:
 def is_slow(estimate_s: float) -> bool:
     """Whether a host of this slow estimate belongs among those that may use only a share of the slots."""
     return estimate_s > SLOW_HOST_S
+
+
+def host_gap_s(politeness: Politeness, row: HostRow) -> float:
+    """Gap of a host: the configured one, or the operator's own. Its Crawl-delay holds against both."""
+    if row.orders is None or row.orders.delay_s is None:
+        return gap_s(politeness, row.crawl_delay_s, row.response_s)
+    asked_s = 0.0 if row.crawl_delay_s is None else min(row.crawl_delay_s, politeness.crawl_delay_max_s)
+    return max(row.orders.delay_s, asked_s)
 
 
 def gcra_ready_at(tat: float, now: float, rate: float, burst: int = GCRA_BURST) -> float:

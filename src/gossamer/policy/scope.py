@@ -62,8 +62,8 @@ def compile_scope(scope: Scope, seeds: Sequence[Url]) -> ScopeRules:
         mode=scope.mode,
         places=frozenset(places),
         prefixes=_shortest(prefixes),
-        include=tuple(_glob(pattern) for pattern in scope.include),
-        exclude=tuple(_glob(pattern) for pattern in scope.exclude),
+        include=tuple(glob_of(pattern) for pattern in scope.include),
+        exclude=tuple(glob_of(pattern) for pattern in scope.exclude),
     )
 
 
@@ -171,18 +171,19 @@ def _prefix_of(prefixes: tuple[str, ...], surt: str) -> str | None:
     return prefixes[at - 1] if at and surt.startswith(prefixes[at - 1]) else None
 
 
-def _glob(pattern: str) -> Glob:
+def glob_of(pattern: str) -> Glob:
+    """A pattern as it is matched: the literal texts between its stars."""
     return tuple(pattern.split("*"))
 
 
 def _first_match(globs: tuple[Glob, ...], text: str) -> Glob | None:
     for glob in globs:
-        if _matches(glob, text):
+        if glob_matches(glob, text):
             return glob
     return None
 
 
-def _matches(glob: Glob, text: str) -> bool:
+def glob_matches(glob: Glob, text: str) -> bool:
     """Whether a text matches: each literal at its first place after the one before, so time is linear."""
     first, last = glob[0], glob[-1]
     if len(glob) == 1:

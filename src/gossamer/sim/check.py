@@ -128,6 +128,7 @@ def _calendar(store: Store, urls: dict[str, UrlRow]) -> Iterator[str]:
             and not row.due
             and not row.refresh
             and not row.late
+            and not row.halted
             and row.kind in ("page", "sitemap")
             and (not row.via.startswith("host:"))
         ):

@@ -43,8 +43,8 @@ def sizes(partition: Partition) -> Iterator[tuple[str, int, int]]:
     yield "lane heap", len(lanes._heap), STALE_FACTOR * (active + slots)
     yield "in flight", partition.in_flight, active
     yield "between fetch and commit", partition.uncommitted(), pending
-    yield "payloads being archived", len(partition._payloads), pending
-    yield "payloads by job", len(partition._first), pending
+    yield "payloads being archived", len(partition._handover.payloads), pending
+    yield "payloads by job", len(partition._handover.first), pending
     yield "rate buckets", len(partition._buckets._tats), BUCKETS_MAX + 1
     for generation in context.admission.known.generations():
         yield "known keys", len(generation), KNOWN_GENERATION_MAX

@@ -31,6 +31,7 @@ SEGMENT: Final = "sim"  # how the name of a run's segment begins
 EVERY_ADDRESS: Final = ("0.0.0.0/0", "::/0")
 STUCK_S: Final = 7 * 86_400.0  # not over and no request for so long: nothing will ever come
 STUCK_STEPS: Final = 300_000  # ... or for so many timers
+LEAP_STEPS: Final = 100  # timers between two looks for the end of a loop, where the end of the crawl is not looked for
 __all__ = ["EVERY_ADDRESS", "SEGMENT", "Run", "Served", "StuckError"]
 
 
@@ -120,11 +121,13 @@ class Run:
                 self._end()
                 return True
             self._look_for_progress(stay=stay)
-            if not self.loop.step(until):
+            count = 1 if not stay else LEAP_STEPS if steps is None else min(steps, LEAP_STEPS)
+            done = self.loop.steps(count, until)
+            if done < count and not self.loop.halted:
                 self.clock.jump(until if until is not None else self.clock.now())
                 self._raise_fault()
                 return self.over()
-            steps = None if steps is None else steps - 1
+            steps = None if steps is None else steps - done
         self._raise_fault()
         return False
 
@@ -177,7 +180,7 @@ class Run:
         if not self._begun:
             self._begun = True
             pipeline = self.pipeline
-            works = [pipeline.dispatch.run(), pipeline.commit.run()]
+            works = [pipeline.dispatch.run(), pipeline.commit.run(), pipeline.takedown.run()]
             works += [pipeline.refresh.run()] if self._refresh else []
             works += [pipeline.dispatch.beat()] if self._stalls else []
             self._loops = [self.loop.create_task(work) for work in works]

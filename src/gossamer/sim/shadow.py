@@ -36,7 +36,7 @@ class _Url(msgspec.Struct, frozen=True):
     sequence: int
     refresh: bool
     due: float
-    dated: bool  # a kind that is visited again
+    dated: bool  # a kind that is visited again, and not taken down
     reason: str
     records: int
     pointer: Pointer | None
@@ -44,7 +44,7 @@ class _Url(msgspec.Struct, frozen=True):
 
 
 def _url(row: UrlRow) -> _Url:
-    dated = row.kind in ("page", "sitemap") and not row.via.startswith("host:")
+    dated = row.kind in ("page", "sitemap") and not row.via.startswith("host:") and not row.halted
     records = len(row.history) + (row.pointer is not None)
     place = row.level + (LEVELS if row.refresh else 0)
     return _Url(

@@ -14,7 +14,7 @@ from gossamer.core.partition import Committed, Partition
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
-from gossamer.model.page import Digest, Job, Outcome, Resolution
+from gossamer.model.page import Digest, Failure, Job, Outcome, Resolution
 from gossamer.ports.store import Op, Store
 from gossamer.sim.check import recount
 from gossamer.sim.memory import host_sizes, sizes
@@ -104,7 +104,7 @@ class Watch:
 
     def _tap_partition(self, partition: Partition) -> None:
         next_turn, fetched, digested = partition.next_turn, partition.fetched, partition.digested
-        resolved, enqueue_due = partition.resolved, partition.enqueue_due
+        resolved, enqueue_due, cut_off = partition.resolved, partition.enqueue_due, partition.cut_off
 
         def turn_taken(now: float) -> Turn | None:
             turn = next_turn(now)
@@ -122,6 +122,14 @@ class Watch:
             done = fetched(turn, outcome, payload_digest, decoded, now)
             if self._answering is not None:
                 self._found([f"the answer to {turn.url} was taken without a commit"])
+            del self._turns[turn.id]
+            self._step(turn.host)
+            return done
+
+        def cut_taken(turn: Turn, why: str, now: float) -> list[FetchEvent]:
+            outcome = Outcome(failure=Failure.CUT_OFF, failure_detail=why, started=turn.started)
+            self._answering = Ended(now=now, turn=turn, outcome=outcome, body=b"")
+            done = cut_off(turn, why, now)
             del self._turns[turn.id]
             self._step(turn.host)
             return done
@@ -145,6 +153,7 @@ class Watch:
         partition.next_turn = turn_taken  # type: ignore[method-assign]
         partition.fetched = answer_taken  # type: ignore[method-assign]
         partition.digested = digest_taken  # type: ignore[method-assign]
+        partition.cut_off = cut_taken  # type: ignore[method-assign]
         partition.resolved = addresses_taken  # type: ignore[method-assign]
         partition.enqueue_due = due_queued  # type: ignore[method-assign]
 

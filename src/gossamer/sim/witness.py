@@ -12,7 +12,7 @@ import msgspec
 
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
-from gossamer.model.page import Digest, Failure, Kind, Outcome, Pointer
+from gossamer.model.page import Digest, Kind, Outcome, Pointer
 from gossamer.ports.store import Op
 from gossamer.sim.manners import Manners
 from gossamer.sim.oracle import RobotsOracle
@@ -115,7 +115,7 @@ class Witness:
 
     def _ended(self, event: Ended) -> list[str]:
         turn, outcome = event.turn, event.outcome
-        ours = outcome.failure in (Failure.OURS, Failure.STALE)
+        ours = outcome.failure is not None and outcome.failure.means_nothing
         if turn.kind is Kind.ROBOTS and turn.errand is not None and not ours:
             content_type = (outcome.header("content-type") or "").partition(";")[0].strip().lower()
             self.oracle.answered(

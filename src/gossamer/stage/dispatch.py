@@ -62,6 +62,8 @@ class DispatchStage:
         self._pulse = pulse or Pulse(clock.now())
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._visits: dict[int, tuple[Turn, asyncio.Task[None]]] = {}
+        self._cut: dict[int, str] = {}  # turns that are being cut off, and why
         self._pause_s = 0.0
         self.paused_until = 0.0
         self.pause_reason = ""
@@ -114,6 +116,16 @@ class DispatchStage:
         for task in self._tasks:
             task.cancel()
 
+    async def cut_off(self, covered: Callable[[str], bool], why: str) -> tuple[int, float]:
+        """Break off the requests for URLs that are `covered`, now. Returns how many and when the last one was sent."""
+        chosen = [(turn, task) for turn, task in self._visits.values() if covered(turn.url)]
+        for turn, task in chosen:
+            self._cut[turn.id] = why
+            task.cancel()
+        if chosen:
+            await asyncio.wait([task for _, task in chosen])
+        return len(chosen), max((turn.started for turn, _ in chosen), default=0.0)
+
     async def drain(self) -> None:
         """Wait until nothing is in flight."""
         while self._tasks:
@@ -146,7 +158,7 @@ class DispatchStage:
             turn = self._partition.next_turn(now)
             if turn is None:
                 break
-            self._spawn(self._visit(turn))
+            self._start(turn)
         self._note(self._partition.take_events())
         if now - self._purged >= PURGE_EVERY_S:
             self._purged = now
@@ -179,10 +191,28 @@ class DispatchStage:
         finally:
             timer.cancel()
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _start(self, turn: Turn) -> None:
+        task = self._spawn(self._visit(turn))
+        self._visits[turn.id] = turn, task
+        task.add_done_callback(lambda task: self._ended(turn, task))
+
+    def _ended(self, turn: Turn, task: asyncio.Task[None]) -> None:
+        """A visit is over. One that was cut off ends here, for it may not have come to its first step."""
+        del self._visits[turn.id]
+        why = self._cut.pop(turn.id, "")
+        if not task.cancelled() or not why:
+            return
+        try:
+            self._note(self._partition.cut_off(turn, why, self._clock.now()))
+        except Exception as error:  # noqa: BLE001 - as in `_guarded`
+            self._fail(error)
+        self.wake()
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         try:

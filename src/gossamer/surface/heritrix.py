@@ -29,6 +29,7 @@ _FAILURES: Final[dict[str, int]] = {
     Failure.FIRST_BYTE_TIMEOUT: -4,
     Failure.TIMEOUT: -4,
     Failure.OURS: -5,
+    Failure.CUT_OFF: -5001,  # blocked by the operator
 }
 _REASONS: Final[dict[str, int]] = {
     Reason.ROBOTS: -9998,
@@ -39,6 +40,7 @@ _REASONS: Final[dict[str, int]] = {
     Reason.REDIRECT_INVALID: -7,
     Reason.SCOPE_OUTSIDE: -5000,
     Reason.SCOPE_EXCLUDED: -5000,
+    Reason.TAKEDOWN: -5001,
     Reason.SCOPE_HOOK: -5002,
     Reason.TYPE_NOT_WANTED: -5000,
     Reason.NOFOLLOW: -5000,
@@ -48,6 +50,7 @@ _REASONS: Final[dict[str, int]] = {
     Reason.HOST_PENDING_FULL: -5003,
     Reason.PAGE_LINKS: -5003,
     Reason.SITE_BUDGET: -5003,
+    Reason.HOST_BUDGET: -5003,
     Reason.TWIN: -5003,
     Reason.SITE_HOSTS: -5003,
     Reason.PAGE_BUDGET: -5003,
