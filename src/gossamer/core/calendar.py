@@ -8,6 +8,7 @@ from typing import Final
 from gossamer.core import overdue
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.horizon import pull_in
 from gossamer.core.keys import due_bound, due_key
 from gossamer.model.limits import MISSING_MAX
 from gossamer.model.page import Kind
@@ -107,6 +108,7 @@ def enqueue_due(context: Context, now: float) -> int:
     They are queued as far as the queues of their hosts have room; what is worth least waits outside.
     """
     context.refreshing.measure(now)
+    pull_in(context, now)
     found = context.store.scan(Cf.DUE, due_key(context.due_from, ""), due_bound(now), DUE_AT_ONCE_MAX)
     context.due_from = _due(found[-1][0]) if len(found) == DUE_AT_ONCE_MAX else now
     if not found:
