@@ -66,6 +66,7 @@ def write(soak: Soak, folder: Path) -> list[Path]:
         "soak.md": page(soak),
         "soak.svg": chart(soak.samples, soak.duration_s),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text.rstrip("\n") + "\n")
     return [folder / name for name in texts]
