@@ -23,6 +23,7 @@ class Bar(msgspec.Struct, frozen=True):
     label: str
     value: int
     colour: str = "accent"
+    shown: str = ""  # instead of the number
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -53,12 +54,15 @@ def _bar(row: Bar, top: int) -> Markup:
         label=escape(row.label),
         colour=row.colour,
         width=f"{max(row.value / top * 100, 0.6 if row.value else 0):.2f}",
-        value=show_count(row.value),
+        value=escape(row.shown) or show_count(row.value),
     )
 
 
-def columns(points: Sequence[Column], *, wide: bool = False) -> Markup:
-    """Vertical columns with labels beneath and the largest value beside; empty when there is nothing to show."""
+def columns(points: Sequence[Column], *, wide: bool = False, top_label: str = "") -> Markup:
+    """Vertical columns with labels beneath and the largest value above; empty when there is nothing to show.
+
+    `top_label` stands for the largest value where the columns are in a unit of their own.
+    """
     if not any(point.value or point.below for point in points):
         return Markup()
     top = max(max(point.value, point.below) for point in points)
@@ -71,7 +75,7 @@ def columns(points: Sequence[Column], *, wide: bool = False) -> Markup:
         '<line class="base" x1="0" x2="{width}" y1="{height}" y2="{height}"/></svg>{labels}</div>'
     ).format(
         wide=" wide" if wide else "",
-        top=show_count(top),
+        top=escape(top_label) or show_count(top),
         width=len(points) * 10,
         height=HEIGHT,
         half=HEIGHT // 2,

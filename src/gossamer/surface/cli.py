@@ -32,7 +32,8 @@ from gossamer.model.errors import (
     UsageError,
 )
 from gossamer.model.view import Snapshot
-from gossamer.surface import linking, pinging, planning, ranking, reading, settings, simulating
+from gossamer.serve import command as serving
+from gossamer.surface import doctoring, linking, pinging, planning, ranking, reading, settings, simulating
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
@@ -51,12 +52,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 reading.register(app)
+doctoring.register(app)
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 pinging.register(app)
 planning.register(app)
 ranking.register(app)
 linking.register(app)
 simulating.register(app)
+serving.register(app)
 
 
 Continuous = Annotated[

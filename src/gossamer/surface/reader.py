@@ -14,9 +14,12 @@ import msgspec
 from gossamer.adapters.networks import load_cdn
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.warc import files
+from gossamer.core.changes import decode_robots
 from gossamer.core.counters import load_totals
+from gossamer.core.keys import robots_key
 from gossamer.model.config import Config
 from gossamer.model.page import Pointer
+from gossamer.model.record import Cf, HostRow
 from gossamer.model.url import Url, parse
 from gossamer.model.view import (
     Explanation,
@@ -29,17 +32,21 @@ from gossamer.model.view import (
     VerifyProgress,
     Visit,
 )
+from gossamer.policy.robots import Rules
+from gossamer.policy.robots import parse as parse_robots
 from gossamer.policy.scope import compile_scope
 from gossamer.ports.archive import Capture
 from gossamer.surface import settings
 from gossamer.surface.captures import Captures
 from gossamer.surface.evidence import Crawled
 from gossamer.surface.explaining import explain
+from gossamer.surface.hostfreshness import HostFreshness, host_freshness
+from gossamer.surface.hoststory import VISITS_SHOWN, HostStory, host_story
 from gossamer.surface.hostview import host_view
 from gossamer.surface.offline import running_snapshot, stored_snapshot
 from gossamer.surface.reportdata import report_data
 from gossamer.surface.storedtexts import StoredTexts
-from gossamer.surface.storescan import host_rows, url_row
+from gossamer.surface.storescan import decoded, host_row, host_rows, url_row
 from gossamer.surface.verifying import verify
 from gossamer.surface.versions import history
 
@@ -94,11 +101,36 @@ class Reader:
         )
         return explain(crawl, self._captures, url)
 
-    def hosts(self) -> Iterator[HostView]:
-        """All hosts, in the order of their names."""
+    def hosts(self, after: str = "") -> Iterator[HostView]:
+        """All hosts whose name is greater than `after`, in the order of their names."""
         now = self._now()
         running = running_snapshot(self._directory / "log") is not None
-        return (host_view(row, now, running=running) for row in host_rows(self._store))
+        return (host_view(row, now, running=running) for row in host_rows(self._store, after=after))
+
+    def host_row(self, host: str) -> HostRow | None:
+        """The ledger of a host, or None. Raises StoreError for a damaged row."""
+        return host_row(self._store, host)
+
+    def rules(self, host: str, scheme: str) -> Rules | None:
+        """The rules of a host's robots.txt as they are for us, or None where there is none."""
+        key = robots_key(host, scheme)
+        raw = self._store.get(Cf.HOST, key)
+        if raw is None:
+            return None
+        return parse_robots(decoded(decode_robots, Cf.HOST, key, raw).body, self._config.identity.product)
+
+    def story(self, host: str, last: int = VISITS_SHOWN) -> HostStory | None:
+        """Everything that is known of a host, with its newest `last` visits; None when it was never seen."""
+        row = host_row(self._store, host)
+        if row is None:
+            return None
+        running = running_snapshot(self._directory / "log") is not None
+        return host_story(row, self._config, self._now(), running=running, last=last)
+
+    def freshness(self, host: str) -> HostFreshness | None:
+        """How current the copies of a host's pages are; None when it was never seen."""
+        row = host_row(self._store, host)
+        return None if row is None else host_freshness(self._store, row, self._now())
 
     def report(self) -> ReportData:
         """Everything a report shows."""

@@ -13,7 +13,7 @@ import msgspec
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from gossamer.model.view import HostView, ReportData, Snapshot
+from gossamer.model.view import HostView, ReportData
 from gossamer.surface.charts import Bar, Column, bars, columns
 from gossamer.surface.explainview import moment
 from gossamer.surface.liverows import budget_text
@@ -84,7 +84,7 @@ def _panels(data: ReportData) -> list[Panel]:
     hosts = {view.host: view.fetched for view in data.hosts}
     panels = [
         Panel(f"Pages over time, {show_duration(_step_s(data))} a column", _timeline(data), wide=True),
-        Panel("Statuses and failures", bars(status_bars(shot))),
+        Panel("Statuses and failures", bars(status_bars(shot.statuses, shot.failures))),
         Panel("Hosts, most fetched", bars(counted_bars(hosts))),
         Panel("Refused, by reason", bars(counted_bars(shot.refusals))),
         Panel("Types", bars(counted_bars(types))),
@@ -109,11 +109,11 @@ def _waiting_title(data: ReportData) -> str:
     return f"Visits due and not made, by level; late by {median} (median), {most} (most)"
 
 
-def status_bars(shot: Snapshot) -> list[Bar]:
-    """Responses by status, coloured by class, and failures."""
+def status_bars(statuses: Mapping[str, int], failures: Mapping[str, int] | None = None) -> list[Bar]:
+    """Responses by status, coloured by class; whatever is no status is a failure."""
     named = {"1": "c1", "2": "c2", "3": "c3", "4": "c4", "5": "c5"}
-    rows = [Bar(status, count, named.get(status[:1], "c1")) for status, count in sorted(shot.statuses.items())]
-    return [*rows, *(Bar(name, count, "failed") for name, count in sorted(shot.failures.items()))]
+    rows = [Bar(status, count, named.get(status[:1], "failed")) for status, count in sorted(statuses.items())]
+    return [*rows, *(Bar(name, count, "failed") for name, count in sorted((failures or {}).items()))]
 
 
 def counted_bars(counts: Mapping[str, int]) -> list[Bar]:

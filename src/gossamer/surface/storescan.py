@@ -66,9 +66,13 @@ def url_row(store: Store, key: str) -> UrlRow | None:
     return None if raw is None else decoded(decode_url, Cf.URL, key.encode(), raw)
 
 
-def host_rows(store: Store, damaged: Damaged | None = None) -> Iterator[HostRow]:
-    """The ledger of every host, in the order of the names, without what stands beside them; damage as in `url_rows`."""
-    for key, value in pairs(store, Cf.HOST, size=HOSTS_AT_ONCE):
+def host_rows(store: Store, damaged: Damaged | None = None, *, after: str = "") -> Iterator[HostRow]:
+    """The ledger of every host after a name, in the order of the names, without what stands beside them.
+
+    Damage as in `url_rows`.
+    """
+    start = after.encode() + b"\x01" if after else b""  # what stands beside a ledger: its name, NUL and more
+    for key, value in pairs(store, Cf.HOST, start, size=HOSTS_AT_ONCE):
         if b"\x00" not in key:
             row = _row(decode_host, Cf.HOST, key, value, damaged)
             if row is not None:
