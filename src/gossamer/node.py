@@ -15,7 +15,7 @@ import msgspec
 import uvloop
 
 from gossamer.adapters.clock import SystemClock
-from gossamer.adapters.decode import decode_body
+from gossamer.adapters.decode import applied_codings, decode_body
 from gossamer.adapters.digest.pool import DigestPool
 from gossamer.adapters.dns import DnsResolver
 from gossamer.adapters.http.client import HttpClient
@@ -44,6 +44,7 @@ from gossamer.surface.engine import CrawlReader, LiveView
 from gossamer.surface.machine import check_disk, descriptors_for
 from gossamer.surface.memory import Memory
 from gossamer.surface.monitor import Monitor
+from gossamer.surface.operating import Operator
 from gossamer.surface.seedstate import seed_failures
 from gossamer.surface.sinks import Sinks
 from gossamer.version import VERSION
@@ -95,6 +96,8 @@ class Node:
         self.segments = Segments(self.directory / "archive", totals.committed, known_segments(self._store))
         self.recovered = self.segments.recover()
         self.partition = Partition(context, allow)
+        self.operator = Operator(self)
+        self.operator.begin()
         self._log = self._open_log()
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
         self._resolver = DnsResolver(config.dns, self.clock)
@@ -116,7 +119,7 @@ class Node:
         self.pipeline = Pipeline(
             self.partition,
             self.clock,
-            fetch=FetchStage(self.config, self._web, lambda *body: decode_body(*body).body).fetch,
+            fetch=FetchStage(self.config, self._web, lambda *body: decode_body(*body).body),
             resolver=self._resolver,
             digester=self.pool,
             concurrency=concurrency,
@@ -125,6 +128,8 @@ class Node:
             deliver=self._committed,
             fail=self._fail,
             pings=Spool(self.directory).take,
+            takedowns=self.operator.told,
+            codings=lambda values, body: applied_codings(values, body)[0],
         )
         self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
 
@@ -133,6 +138,7 @@ class Node:
     async def run(self, view: LiveView) -> None:
         """Crawl until the work or a budget is exhausted, or somebody stops it. Raises what ended it badly."""
         self.pipeline.refresh.check()
+        await self.operator.open()
         loops = [
             asyncio.create_task(self._watched(work))
             for work in (
@@ -185,7 +191,14 @@ class Node:
             return
         self._open = False
         fault: GossamerError | None = None
-        for step in (self._close_workers, self._close_commits, self._close_log, self._close_web, self._close_store):
+        for step in (
+            self._close_control,
+            self._close_workers,
+            self._close_commits,
+            self._close_log,
+            self._close_web,
+            self._close_store,
+        ):
             try:
                 await step()
             except GossamerError as error:
@@ -199,6 +212,10 @@ class Node:
                 await self._unless_aborted(self.pool.close())
             if self._aborted.is_set():
                 await self.pool.abort()
+
+    async def _close_control(self) -> None:
+        if hasattr(self, "operator"):
+            await self.operator.close()
 
     async def _close_commits(self) -> None:
         if hasattr(self, "pipeline"):
@@ -314,6 +331,7 @@ class Node:
             self.monitor.sample()
             view.show(self.snapshot())
             check_disk(self.directory)
+            self.operator.look()
             self.pipeline.dispatch.lack(memory.lacking())
             self._tend_segments()
             reached = self.monitor.budget_reached()

@@ -5,6 +5,7 @@ from        to          queue                              bound
 seeds       partition   one commit                         SEEDS_MAX
 partition   dispatch    ready heap of lanes                frontier.slots hosts, LANE_RESIDENTS_MAX a lane
 dispatch    fetch       exchanges in flight                fetch.concurrency
+dispatch    fetchers    leases of external fetchers        LEASES_MAX, COUNT_MAX at once
 dispatch    resolver    look-ups in flight                 RESOLVES_MAX
 fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
 digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
@@ -19,29 +20,46 @@ spool       partition   pings                              SPOOL_FILES_MAX files
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from gossamer.core.partition import Partition
 from gossamer.core.pulse import Pulse
+from gossamer.core.turn import Turn
+from gossamer.model.page import Outcome, Request
 from gossamer.model.takedown import Takedown
 from gossamer.ports.clock import Clock
 from gossamer.ports.digester import Digester
 from gossamer.ports.web import Resolver
 from gossamer.stage.commit import CommitStage, Deliver, Emit
 from gossamer.stage.digest import DigestStage
-from gossamer.stage.dispatch import DispatchStage, Fetch
+from gossamer.stage.dispatch import DispatchStage
+from gossamer.stage.fetch import payload_digest
+from gossamer.stage.lease import Codings, LeaseStage
 from gossamer.stage.refresh import Pings, RefreshStage
 from gossamer.stage.takedown import TakedownStage
 
 
+class Fetching(Protocol):
+    """What makes requests: `stage.fetch.FetchStage`."""
+
+    async def fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
+        """The outcome of a turn, the digest of its payload, and the decoded body of a robots.txt."""
+        ...
+
+    def request(self, turn: Turn) -> Request:
+        """What a turn asks for."""
+        ...
+
+
 class Pipeline:
-    """Six stages around a partition. Each has loops of its own (`run`, `beat`), which the owner starts and cancels."""
+    """Seven stages around a partition. Some have loops (`run`, `beat`), which the owner starts and cancels."""
 
     def __init__(
         self,
         partition: Partition,
         clock: Clock,
         *,
-        fetch: Fetch,
+        fetch: Fetching,
         resolver: Resolver,
         digester: Digester,
         concurrency: int,
@@ -52,26 +70,38 @@ class Pipeline:
         pulse: Pulse | None = None,
         pings: Pings = tuple,
         takedowns: Callable[[list[Takedown]], None] | None = None,
+        codings: Codings = lambda _values, _body: (),
     ) -> None:
         """Wire them; nothing runs yet.
 
-        `fetch` is a FetchStage's; `sync` makes what is written durable; `emit` takes log lines that are, `deliver`
+        `fetch` is a FetchStage; `sync` makes what is written durable; `emit` takes log lines that are, `deliver`
         every committed page, `fail` what ends the crawl; `pulse` knows when this process stood still; `pings` gives
-        what was handed to the crawl; `takedowns` is told takedowns with new steps.
+        what was handed to the crawl; `takedowns` is told takedowns with new steps; `codings`
+        says which content codings a body has that an external fetcher brought.
         """
         self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver)
         self.digest = DigestStage(digester, commit=self.commit.commit, fail=fail, done=self._digested)
+        self.lease = LeaseStage(
+            clock,
+            request=fetch.request,
+            digest=payload_digest,
+            codings=codings,
+            wake=self._wanted,
+            next_time=partition.next_time,
+        )
         self.dispatch = DispatchStage(
             partition,
             clock,
             resolver,
             concurrency=concurrency,
-            fetch=fetch,
+            fetch=fetch.fetch,
             submit=self.digest.submit,
             note=self.commit.note,
             digest_load=self.digest.load,
             fail=fail,
             pulse=pulse,
+            offer=self.lease.offer,
+            wanted=lambda: self.lease.hungry() or not partition.context.config.fetch.external,
         )
         self.takedown = TakedownStage(
             partition,
@@ -88,6 +118,9 @@ class Pipeline:
         await self.dispatch.drain()
         await self.digest.drain()
         await self.commit.flush()
+
+    def _wanted(self) -> None:
+        self.dispatch.wake()
 
     def _digested(self) -> None:
         self.dispatch.wake()

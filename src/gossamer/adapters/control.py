@@ -71,6 +71,8 @@ class ControlSocket:
                 await self._answer_all(reader, writer)
         except (OSError, TimeoutError):
             return  # whoever asked has gone, or has nothing to ask
+        except asyncio.CancelledError:
+            return  # the crawl ends: a stream's handler that is cancelled would be told as an error
         finally:
             self._talks.discard(task)
             writer.close()

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from gossamer.core import pings, probing, sweeping
 from gossamer.core.active import ActiveHost
+from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.harvest import pure_refusal
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.core.turn import Errand
+from gossamer.model.control import Taken
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
+from gossamer.model.record import Cf
 from gossamer.model.takedown import Step, Takedown
+from gossamer.model.url import Url, parse
+
+PAUSE_KEY: Final = b"paused"
+VIA: Final = "api"
 
 
 class Orders:
-    """Orders to one partition. Each is one commit."""
+    """Orders to one partition."""
 
     def __init__(self, context: Context, rules: RulesFetch, events: list[FetchEvent]) -> None:
         """`events` takes log lines of what is refused."""
@@ -61,3 +70,42 @@ class Orders:
     def sweep(self, now: float) -> bool:
         """Go on taking what is taken down out of queues and calendar. False: nothing is left to do."""
         return sweeping.carry_on(self._c, self._events, now)
+
+    def add(self, urls: Sequence[str], level: int, now: float) -> Taken:
+        """Offer URLs to the frontier as a page one link from a seed would. One commit."""
+        refused: dict[str, str] = {}
+        changes = Changes(self._c.store)
+        taken = known = 0
+        for text in urls:
+            url = parse(text)
+            if not isinstance(url, Url):
+                refused[text] = str(url)
+                continue
+            refusal = pure_refusal(self._c, url, 1, None, now)
+            if refusal is not None:
+                refused[text] = ": ".join(filter(None, refusal))
+                continue
+            candidate = Candidate(
+                url=url.wire, key=url.key, host=url.host, site=url.site, level=level, depth=1, via=VIA
+            )
+            admitted = self._c.admission.admit(changes, [candidate], now)
+            taken += admitted.new
+            known += not admitted.new and not admitted.refused
+            if admitted.refused:
+                refused[text] = next(iter(admitted.refused))
+        self._c.apply(changes)
+        return Taken(taken=taken, known=known, refused=refused)
+
+    def pause(self, reason: str) -> None:
+        """Keep that the crawl is paused, and why; "" that it is not any more."""
+        changes = Changes(self._c.store)
+        if reason:
+            changes.put(Cf.META, PAUSE_KEY, reason.encode())
+        else:
+            changes.delete(Cf.META, PAUSE_KEY)
+        self._c.apply(changes)
+
+    def paused(self) -> str:
+        """Why the crawl is paused by order; "" when it is not."""
+        raw = self._c.store.get(Cf.META, PAUSE_KEY)
+        return raw.decode() if raw is not None else ""

@@ -37,7 +37,7 @@ def carry_on(context: Context, events: list[FetchEvent], now: float) -> bool:
     start, stop = key_range(takedown.target)
     found = context.store.scan(Cf.URL, max(start, kept.cursor or "").encode(), stop.encode(), SWEPT_AT_ONCE_MAX)
     own = compile_takedowns([msgspec.structs.replace(takedown, lifted=0.0)])
-    changes, hosts, count = Changes(context.store), dict[str, HostRow](), 0
+    changes, hosts, count, visited = Changes(context.store), dict[str, HostRow](), 0, 0.0
     for slot, raw in found:
         stage = decode_stage(raw)
         url = parse(stage.url)
@@ -49,6 +49,7 @@ def carry_on(context: Context, events: list[FetchEvent], now: float) -> bool:
         if row is None or host is None:
             continue
         hosts[stage.host] = host
+        visited = max(visited, row.visited)
         if takedown.in_force:
             count += not row.halted and _halt(context, changes, key, row, host, takedown.id, events, now)
         elif row.halted == takedown.id:
@@ -56,7 +57,7 @@ def carry_on(context: Context, events: list[FetchEvent], now: float) -> bool:
     for host in hosts.values():
         context.ledger.put(changes, host)
     more = found[-1][0].decode() + "\x00" if len(found) == SWEPT_AT_ONCE_MAX else None
-    context.takedowns.swept(changes, kept, more, count, now)
+    context.takedowns.swept(changes, kept, more, count, visited, now)
     context.apply(changes)
     return True
 

@@ -30,6 +30,7 @@ class Kept(msgspec.Struct, array_like=True):
     takedown: Takedown
     cursor: str | None = ""  # URL key from which the sweep goes on; None: it is done
     count: int = 0  # URLs that this sweep has changed
+    visited: float = 0.0  # last visit of any of them; unix seconds
 
 
 _decode: Final = msgspec.msgpack.Decoder(Kept).decode
@@ -126,14 +127,17 @@ class TakedownDesk:
         """The takedown whose sweep is to go on; None when all are done."""
         return next((kept for kept in self.kept.values() if kept.cursor is not None), None)
 
-    def swept(self, changes: Changes, kept: Kept, cursor: str | None, count: int, now: float) -> None:
-        """A sweep has come to `cursor`, or to its end (None), and has changed so many more rows."""
-        kept.cursor, kept.count = cursor, kept.count + count
+    def swept(self, changes: Changes, kept: Kept, cursor: str | None, count: int, visited: float, now: float) -> None:
+        """A sweep has come to `cursor`, or to its end (None), and has changed so many more rows; `visited`: the last
+        visit of those it has seen.
+        """
+        kept.cursor, kept.count, kept.visited = cursor, kept.count + count, max(kept.visited, visited)
         if cursor is not None:
             self._keep(changes, kept)
             return
         name = StepName.REFUSED if kept.takedown.in_force else StepName.RESTORED
-        self.note(changes, kept.takedown.id, Step(name, now, kept.count))
+        last = kept.visited if kept.takedown.in_force else 0.0
+        self.note(changes, kept.takedown.id, Step(name, now, kept.count), last_request=last)
 
     def without_abort(self) -> list[Takedown]:
         """Those in force whose requests in flight have not been seen to yet."""

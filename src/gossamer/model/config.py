@@ -66,6 +66,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str = ""  # http://… or socks5://…
     verify_tls: bool = False  # True: a certificate that does not verify is a failure
     retries: int = 4
+    external: bool = False  # pages are fetched by external fetchers alone, which lease them
 
 
 class Robots(msgspec.Struct, frozen=True, kw_only=True):

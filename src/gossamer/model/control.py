@@ -44,6 +44,11 @@ class Refused(Answer, frozen=True, kw_only=True, tag="refused"):
     retry_after_s: float = 0.0
 
 
+def bad_value(field: str, value: object, message: str, allowed: str = "") -> Refused:
+    """The refusal of a value that is not allowed."""
+    return Refused(code="bad-value", message=message, field=field, value=str(value)[:200], allowed=allowed)
+
+
 class Done(Answer, frozen=True, kw_only=True, tag="done"):
     """It was done, and there is no more to say than this."""
 

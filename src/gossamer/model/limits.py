@@ -37,6 +37,11 @@ TAKEDOWN_TEXT_MAX_CHARS: Final = 1_000  # of a reason, a ticket, a name
 EXCLUSIONS_MAX_BYTES: Final = 256 * MIB
 CONTROL_MESSAGE_MAX_BYTES: Final = 32 * MIB  # of a command or an answer: bodies that external fetchers bring, in base64
 CONTROL_CONNECTIONS_MAX: Final = 64  # to the control socket at once
+ADDED_URLS_MAX: Final = 10_000  # offered to the frontier by one command
+SEEDS_AT_ONCE_MAX: Final = 10_000  # added by one command
+LEASES_MAX: Final = 1_000  # held by external fetchers at once
+LEASE_GRACE_S: Final = 10.0  # after the time that an exchange may take
+LEASE_WAIT_MAX_S: Final = 30.0
 SWEPT_AT_ONCE_MAX: Final = 100  # rows looked at in one commit of a takedown: their hosts and copies fit into memory
 
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)

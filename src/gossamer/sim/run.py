@@ -94,7 +94,7 @@ class Run:
         return Pipeline(
             self.partition,
             self.clock,
-            fetch=self._fetch,
+            fetch=_Fetching(self.net, self._stage),
             resolver=resolver,
             digester=self.digester,
             concurrency=self.context.config.fetch.concurrency,
@@ -218,10 +218,6 @@ class Run:
 
     # -- what the stages are given -----------------------------------------------------------------------------------
 
-    async def _fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
-        self.net.expect(turn)
-        return await self._stage.fetch(turn)
-
     async def _sync(self) -> None:
         self.store.sync()
 
@@ -241,6 +237,19 @@ class Run:
         self._offset += 100
         pointer = Pointer(self.segment, self._offset - 100, 100)
         return make_digest(self.context, job, answer, pointer, self.clock.now())
+
+
+class _Fetching:
+    """The fetch stage; the net is told what it will be asked."""
+
+    def __init__(self, net: SimNet, stage: FetchStage) -> None:
+        self._net = net
+        self._stage = stage
+        self.request = stage.request
+
+    async def fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
+        self._net.expect(turn)
+        return await self._stage.fetch(turn)
 
 
 def _context(

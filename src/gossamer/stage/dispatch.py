@@ -27,7 +27,9 @@ PURGE_EVERY_S: Final = 0.5  # between two looks for lanes that owe nothing any m
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
 MISSED: Final = frozenset((Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.DISCONNECTED))
 
-Fetch = Callable[[Turn], Awaitable[tuple[Outcome, str, bytes]]]
+Result = tuple[Outcome, str, bytes]
+Fetch = Callable[[Turn], Awaitable[Result]]
+Offer = Callable[[Turn], "asyncio.Future[Result] | None"]
 
 
 class DispatchStage:
@@ -46,9 +48,12 @@ class DispatchStage:
         digest_load: Callable[[], int],
         fail: Callable[[BaseException], None],
         pulse: Pulse | None = None,
+        offer: Offer = lambda _turn: None,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         """`fetch` performs a turn, `submit` takes jobs, `note` log lines, `fail` what ends the crawl; `pulse` knows
-        whether this process stood still.
+        whether this process stood still. `offer` may give a turn to somebody else; `wanted`: whether anybody makes
+        requests at this moment.
         """
         self._partition = partition
         self._clock = clock
@@ -59,6 +64,8 @@ class DispatchStage:
         self._note = note
         self._digest_load = digest_load
         self._fail = fail
+        self._offer = offer
+        self._wanted = wanted
         self._pulse = pulse or Pulse(clock.now())
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,6 +78,7 @@ class DispatchStage:
         self.resolving = 0
         self.stopping = False
         self._held = False
+        self.ordered_pause = ""  # why somebody has paused the crawl
         self._window = float(min(concurrency, DIGEST_PENDING_MAX))
         self._narrowed = 0.0
         self._purged = clock.now()
@@ -94,6 +102,11 @@ class DispatchStage:
             self._held = held
             self.wake()
 
+    def pause(self, why: str) -> None:
+        """Make no new requests until it is ended with "": somebody has ordered it."""
+        self.ordered_pause = why
+        self.wake()
+
     def lack(self, what: str) -> None:
         """Make no new requests for as long as this machine lacks something: why, in one sentence, or "" when not."""
         if self.lacking != what:
@@ -103,7 +116,7 @@ class DispatchStage:
     @property
     def paused(self) -> str:
         """Why nothing is fetched at this moment; "" when nothing of ours stands in the way."""
-        return self.lacking or self.pause_reason
+        return self.ordered_pause or self.lacking or self.pause_reason
 
     def stop(self) -> None:
         """Hand out nothing more."""
@@ -145,7 +158,7 @@ class DispatchStage:
         while not self.stopping:
             self._wake.clear()
             now = self._clock.now()
-            if now >= self.paused_until and not self.lacking:
+            if now >= self.paused_until and not self.lacking and not self.ordered_pause:
                 self._fill(now)
                 if self._partition.exhausted(self._clock.now()):
                     self.exhausted.set()
@@ -154,7 +167,7 @@ class DispatchStage:
     def _fill(self, now: float) -> None:
         self.digest_bound = self._digest_load() >= DIGEST_PENDING_MAX
         limit = self._window_for(now)
-        while not self.digest_bound and not self._held and self._partition.in_flight < limit:
+        while not self.digest_bound and not self._held and self._partition.in_flight < limit and self._wanted():
             turn = self._partition.next_turn(now)
             if turn is None:
                 break
@@ -183,7 +196,8 @@ class DispatchStage:
         now = self._clock.now()
         # After a pause there may be something to do that no time stands for, names to look up for instance.
         at = self.paused_until if self.paused_until > now else self._partition.next_time() or now + WAIT_MAX_S
-        busy = self.digest_bound or self._held or self.lacking or self._partition.in_flight >= self._concurrency
+        stopped = self._held or self.lacking or self.ordered_pause
+        busy = self.digest_bound or stopped or self._partition.in_flight >= self._concurrency
         wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
         timer = asyncio.get_running_loop().call_later(max(wait_s, 0.001), self._wake.set)  # a third of wait_for's cost
         try:
@@ -198,9 +212,12 @@ class DispatchStage:
         return task
 
     def _start(self, turn: Turn) -> None:
-        task = self._spawn(self._visit(turn))
+        leased = self._offer(turn)
+        task = self._spawn(self._visit(turn, leased))
         self._visits[turn.id] = turn, task
         task.add_done_callback(lambda task: self._ended(turn, task))
+        if leased is not None:
+            task.add_done_callback(lambda _task: leased.cancel())  # it may not have come to its first step
 
     def _ended(self, turn: Turn, task: asyncio.Task[None]) -> None:
         """A visit is over. One that was cut off ends here, for it may not have come to its first step."""
@@ -221,10 +238,13 @@ class DispatchStage:
             self._fail(error)
         self.wake()
 
-    async def _visit(self, turn: Turn) -> None:
+    async def _visit(self, turn: Turn, leased: asyncio.Future[Result] | None) -> None:
         begun = self._clock.now()
-        outcome, digest, decoded = await self._fetch(turn)
+        outcome, digest, decoded = await (self._fetch(turn) if leased is None else leased)
         now = self._clock.now()
+        if outcome.failure is Failure.CUT_OFF:
+            self._note(self._partition.cut_off(turn, outcome.failure_detail, now))
+            return
         outcome = without_stall(outcome, self._pulse.stood_still_s(begun, now))
         self._judge_ourselves(outcome.failure is Failure.OURS, outcome.failure_detail, now)
         jobs, events = self._partition.fetched(turn, outcome, digest, decoded, now)

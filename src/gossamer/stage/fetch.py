@@ -55,7 +55,7 @@ class FetchStage:
 
     async def fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
         """The outcome of a turn, the digest of its payload, and the decoded body of a robots.txt."""
-        outcome = await self._web.fetch(self._request(turn))
+        outcome = await self._web.fetch(self.request(turn))
         if self._cookies is not None:
             self._cookies.take(turn.name, outcome.headers)
         decoded = b""
@@ -67,7 +67,8 @@ class FetchStage:
         """Close idle connections to a name."""
         self._web.forget(name)
 
-    def _request(self, turn: Turn) -> Request:
+    def request(self, turn: Turn) -> Request:
+        """What a turn asks for."""
         fetch = self._config.fetch
         headers = self._headers
         if turn.etag:

@@ -68,6 +68,10 @@ class Monitor:
         self._pages_before = self._totals.pages
         self._recent: deque[Recent] = deque(maxlen=RECENT_MAX)
 
+    def reconfigure(self, config: Config) -> None:
+        """Judge budgets by another configuration from now on."""
+        self._config = config
+
     def note(self, committed: Committed) -> None:
         """Remember a visit for the live view."""
         if committed.turn.kind is Kind.PAGE:
@@ -163,7 +167,7 @@ class Monitor:
         limit = self._config.limits.pages
         return Load(
             rate=rate,
-            paused=dispatch.pause_reason,
+            paused=dispatch.ordered_pause or dispatch.pause_reason,
             lacking=dispatch.lacking,
             stopping=state == "stopping",
             budget_reached=limit is not None and self._totals.pages >= limit,

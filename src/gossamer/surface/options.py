@@ -104,6 +104,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         _same("proxy", Text(checks.proxy, "http://host:port or socks5://host:port"), "proxy for every request"),
         _same("verify_tls", Flag(), "true: a certificate that does not verify is a failure"),
         _same("retries", Whole(0, 100), "further attempts after a failure that may pass"),
+        _same("external", Flag(), "leave pages to external fetchers, which lease them (docs/takedown.md)"),
     ),
     "robots": (
         _seconds("ttl", 1.0, 30 * _DAY_S, "how long a robots.txt is believed"),

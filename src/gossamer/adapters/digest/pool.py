@@ -76,6 +76,7 @@ class DigestPool:
         self._run = f"{PREFIX}-{time.strftime('%Y%m%d%H%M%S', time.gmtime(now()))}-{os.getpid() & 0xFFFF:04x}"
         self._count = config.workers.count or max(1, (os.cpu_count() or 1) - 1)
         self._serial = 0
+        self._changed = 0  # workers started because the rules changed
         self._workers: set[Process] = set()
         self._all_gone = asyncio.Event()
         self._all_gone.set()
@@ -106,6 +107,26 @@ class DigestPool:
             await self._end_workers()
             raise
 
+    async def change_rules(self, scope: ScopeRules, depth_max: int) -> None:
+        """Judge links by other rules from now on: other workers take the place of those that know the old ones.
+
+        Those finish what they were given. Raises GossamerError when no worker can be started.
+        """
+        self._rules = msgspec.structs.replace(self._rules, scope=scope, depth_max=depth_max)
+        before = [worker for worker in self._workers if worker.ready]
+        if self._closing:
+            return
+        await asyncio.gather(*(self._start_worker() for _ in before))
+        self._changed += len(before)
+        for worker in before:
+            worker.ready = False
+            self._retire(worker)
+
+    def _retire(self, worker: Process) -> None:
+        """Let a worker that gets no jobs any more end when it has answered those it has."""
+        if not worker.ready and not worker.jobs and worker in self._workers and not worker.doomed:
+            worker.finish()
+
     def load(self) -> int:
         """Jobs accepted and not yet answered."""
         return len(self._futures)
@@ -118,7 +139,7 @@ class DigestPool:
     @property
     def restarts(self) -> int:
         """Workers started in place of others so far."""
-        return max(0, self._serial - self._count)
+        return max(0, self._serial - self._count - self._changed)
 
     async def abort(self) -> None:
         """End the processes at once; what they were given is not answered."""
@@ -238,6 +259,7 @@ class DigestPool:
             if len(self._tellers) > DIGEST_PENDING_MAX:
                 self._tellers.popitem(last=False)
         self._resolve(digest)
+        self._retire(worker)
         self._dispatch()
 
     def _told_closed(self, worker: Process, names: tuple[str, ...]) -> None:
