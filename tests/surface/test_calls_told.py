@@ -55,6 +55,8 @@ class Site:
             assert isinstance(url, Url)
             listed = SitemapEntry(url.wire, url.key, url.host, url.site, self.changed or 1e9, "")
             return Answer(body=b"%d" % self.reads, entries=(listed,))
+        if target == "/p7" and self.changed:
+            return Answer(status=404)
         return Answer(body=target.encode(), links=tuple(f"http://{HOST}/p{n}" for n in range(10)))
 
     def ping(self, *urls: str, key: str = KEY) -> dict[str, str]:
@@ -128,3 +130,10 @@ def test_a_host_for_which_others_ping_is_named(site: Site) -> None:
     assert hint_words(rows[OTHER]) == f"pinged URLs refused: {pings.NO_KEY} 3"
     assert hint_words(rows[HOST]) == ""
     assert len(url_rows(site.run.store)) > 10
+
+
+def test_a_page_that_is_missing_says_how_often_and_when_it_is_given_up(site: Site) -> None:
+    assert "missing" not in dict(site.step("/p7").facts)
+    site.changed = 1e9
+    site.run.go(3 * DAY_S, stay=True)
+    assert dict(site.step("/p7").facts)["missing"].startswith("at 1 visit in a row; after 4 it is gone")

@@ -11,6 +11,7 @@ from gossamer.core.admission import GONE_IGNORED_S
 from gossamer.core.keys import due_key
 from gossamer.core.pings import VIA as PINGED
 from gossamer.core.pings import waiting_for
+from gossamer.model.limits import MISSING_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, State, UrlRow
@@ -21,7 +22,7 @@ from gossamer.surface.storescan import url_row
 from gossamer.surface.units import plural, show_duration, show_size
 
 # Steps that keep a URL out, or let it wait, in the order in which they are met.
-_BARRIERS: Final = ("scope", "type", "traps", "growth", "budgets", "robots.txt")
+_BARRIERS: Final = ("takedown", "scope", "type", "traps", "growth", "budgets", "robots.txt")
 _KINDS: Final = {
     Kind.ROBOTS: "a robots.txt",
     Kind.SITEMAP: "a sitemap",
@@ -105,6 +106,11 @@ def next_visit(evidence: Evidence) -> Step:
         facts.append(("brought forward", _call_words(row.called)))
         if row.hinted:
             facts.append(("it changed", f"at {moment(row.hinted)}, as its site says"))
+    if row is not None and row.missing and row.state is State.FETCHED:
+        visits = plural(row.missing, "visit")
+        facts.append(
+            ("missing", f"at {visits} in a row; after {MISSING_MAX + 1} it is gone, each is later than the last")
+        )
     ping = _ping_words(evidence)
     if ping:
         facts.append(("ping", ping))
@@ -160,8 +166,8 @@ def verdict(evidence: Evidence, steps: Sequence[Step]) -> tuple[str, Mark]:
 
 def _never_seen(evidence: Evidence, steps: dict[str, Step]) -> tuple[str, Mark]:
     for name in _BARRIERS:
-        step = steps[name]
-        if step.mark == "no":
+        step = steps.get(name)
+        if step is not None and step.mark == "no":
             return f"never fetched; it would be refused at {name}: {step.text}", "no"
     if evidence.other_scheme is not None:
         return f"never seen under this scheme, but as {evidence.other_scheme.url}", "note"
