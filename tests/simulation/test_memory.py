@@ -22,7 +22,8 @@ def structures(run: Run) -> dict[str, int]:
     found: dict[str, Sized] = {
         "lanes": lanes._lanes, "lane heap": lanes._heap, "lane times": context.lane_times,
         "pinned": context.ledger._pinned, "ledgers": context.ledger._recent,
-        "pending": partition._pending, "payloads": partition._payloads, "first": partition._first,
+        "pending": partition._handover.pending, "payloads": partition._handover.payloads,
+        "first": partition._handover.first,
         "resolving": partition._resolving, "buckets": partition._buckets._tats,
     }  # fmt: skip
     found |= {name: value for name, value in vars(frontier).items() if isinstance(value, Sized)}
