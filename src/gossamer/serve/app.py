@@ -29,8 +29,7 @@ _log: Final = logging.getLogger("gossamer.serve")
 
 def endpoints() -> tuple[Endpoint, ...]:
     """Every endpoint, the document among them."""
-    table = (*reads.ENDPOINTS, *changes.ENDPOINTS, *metrics.ENDPOINTS)
-    text = encode(openapi.document(table))
+    text = b""
 
     async def show(call: Call) -> Reply:  # noqa: ARG001 - has the form of all handlers
         return Reply(raw=text)
@@ -45,7 +44,9 @@ def endpoints() -> tuple[Endpoint, ...]:
         handler=show,
         group="server",
     )
-    return (*table, page)
+    table = (*reads.ENDPOINTS, *changes.ENDPOINTS, *metrics.ENDPOINTS, page)
+    text = encode(openapi.document(table))
+    return table
 
 
 def make_app(api: Api, pages: Sequence[BaseRoute] = ()) -> Starlette:
