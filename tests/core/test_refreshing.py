@@ -74,7 +74,7 @@ def test_counts_agree_with_the_rows_and_survive_a_restart() -> None:
         paces = [row.pace for row in site.rows[number::4] if row.pace is not None]
         assert host.pace is not None
         assert host.pace.planned == sum(pace.group >= 0 for pace in paces)
-        assert host.pace.claim == pytest.approx(sum(pace.claim for pace in paces))
+        assert host.pace.claim == pytest.approx(sum(pace.claim for pace in paces) * host.pace.mean)
         known = [pace for pace in paces if pace.variance > 0]
         assert host.pace.pages == len(known)
         assert host.pace.log_sum == pytest.approx(sum(pace.log_rate for pace in known))
@@ -139,3 +139,21 @@ def test_rows_of_before_are_still_read() -> None:
     old_row = msgspec.msgpack.encode(["u", "h", 1])
     assert msgspec.msgpack.decode(old_row, type=UrlRow).pace is None
     assert msgspec.msgpack.decode(b"\x91\x05", type=State) == State(pages=5)
+
+
+@pytest.mark.parametrize("policy", ["uniform", "optimal"])
+def test_a_budget_that_falls_makes_no_page_wait_longer_than_it_says(policy: str) -> None:
+    """What the other pages of a host were planned for under the budget before is no claim on this one."""
+    site = Site(200, hosts=2, policy=policy, interval_s=DAY_S, max_interval_s=3_000 * DAY_S)
+    site.run(4)
+    site.config = msgspec.structs.replace(
+        site.config, refresh=msgspec.structs.replace(site.config.refresh, interval_s=40 * DAY_S)
+    )
+    refreshing = site.refreshing = site.restarted(4 * DAY_S)
+    for number, row in enumerate(site.rows):
+        host = site.hosts[number % 2]
+        wait_s = site.visit(number, 4 * DAY_S + number, changed=False)
+        wanted_s = refreshing.policy.interval_s(refreshing.rate(row, host), refreshing._importance(row, host))
+        assert wait_s == pytest.approx(wanted_s)
+    claims = [row.pace.claim for row in site.rows if row.pace is not None]
+    assert sum(claims) == pytest.approx(200, rel=0.1), "on average a page claims what the average page has"

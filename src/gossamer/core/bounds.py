@@ -67,7 +67,7 @@ def judge_bound(load: Load) -> Bound:
                 return Bound(BoundName.IDLE, "the only host with work rests until it may be asked again")
             return Bound(BoundName.IDLE, f"all {load.asleep} hosts with work rest until they may be asked again")
         if load.due_in_s is not None and not load.queued:
-            return Bound(BoundName.IDLE, f"until the next page becomes due, in {load.due_in_s:.0f} s")
+            return Bound(BoundName.IDLE, f"until the next page becomes due, in {_span(load.due_in_s)}")
         return Bound(BoundName.IDLE, f"{load.queued} URLs queued, no host active")
     ceiling = min(load.hosts_active, load.lanes or load.hosts_active) / load.period_s
     where = f"period {load.period_s:.1f} s (fetch and gap): at most {ceiling:.2g} pages/s"
@@ -77,3 +77,10 @@ def judge_bound(load: Load) -> Bound:
         return Bound(BoundName.LANES, f"{load.hosts_active} hosts share {load.lanes} server addresses; {where}")
     hosts = "1 host has" if load.hosts_active == 1 else f"{load.hosts_active} hosts have"
     return Bound(BoundName.HOSTS, f"only {hosts} work; {where}")
+
+
+def _span(seconds: float) -> str:
+    for size, name in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds:.0f} s"

@@ -138,13 +138,25 @@ class Refreshing:
         if grown or self._budget_moved or now - self._fitted_at >= FIT_EVERY_S:
             self.fit(now)
         wanted_s = self.policy.interval_s(rate, importance)
-        host_pace.claim = max(0.0, host_pace.claim - pace.claim) + 1.0 / wanted_s
-        pace.claim = 1.0 / wanted_s
+        self._claim(pace, host_pace, wanted_s)
         self._put(changes)
         cap = policies.host_cap(
             self.budget(), self.state.planned, host_pace.planned, host.delay_s + host.response_s, self._share
         )
         return min(max(self._config.max_interval_s, wanted_s), wanted_s * max(1.0, host_pace.claim / cap))
+
+    def _claim(self, pace: Pace, host: HostPace, wanted_s: float) -> None:
+        """Count what a page claims in what its host does.
+
+        A page claims a multiple of what the average page has. So what the others of the host claim is right although
+        they were planned under another budget: counted in visits, they would claim too much when it has fallen.
+        """
+        mean = self.budget() / max(1, self.state.planned)
+        host.claim = host.claim * mean / host.mean if host.mean > 0 else 0.0
+        host.mean = mean
+        claim = 1.0 / (wanted_s * mean)
+        host.claim = max(0.0, host.claim + (claim - pace.claim) * mean)
+        pace.claim = claim
 
     def worth(self, row: UrlRow, host: HostRow, now: float) -> float:
         """What a visit of a page brings now, to be compared with that of other pages."""
@@ -162,7 +174,7 @@ class Refreshing:
         if row.pace is None or host.pace is None or row.pace.group < 0:
             return
         self._count(changes, row.pace, host.pace, -1)
-        host.pace.claim = max(0.0, host.pace.claim - row.pace.claim)
+        host.pace.claim = max(0.0, host.pace.claim - row.pace.claim * host.pace.mean)
         row.pace.claim = 0.0
         self._put(changes)
 

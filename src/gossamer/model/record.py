@@ -55,7 +55,7 @@ class Pace(msgspec.Struct, array_like=True, kw_only=True):
     log_rate: float = 0.0  # logarithm of changes a second, as estimated
     variance: float = 0.0  # of that logarithm; 0: no visit has told anything yet
     group: int = -1  # class of rate and importance it is counted in; -1: not in the calendar
-    claim: float = 0.0  # visits a second it would have, counted in its host's
+    claim: float = 0.0  # visits it would have for each of the average page, counted in its host's
 
 
 class HostPace(msgspec.Struct, array_like=True, kw_only=True):
@@ -65,7 +65,8 @@ class HostPace(msgspec.Struct, array_like=True, kw_only=True):
     log_sum: float = 0.0  # of their log_rate
     square_sum: float = 0.0  # of log_rate squared plus variance
     planned: int = 0  # pages in the calendar
-    claim: float = 0.0  # visits a second they would have
+    claim: float = 0.0  # visits a second they would have, when the average page has ...
+    mean: float = 0.0  # ... so many
 
 
 class HintRecord(msgspec.Struct, array_like=True, kw_only=True):

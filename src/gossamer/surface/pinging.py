@@ -152,7 +152,7 @@ def _look(directory: Path, key: str, fates: dict[str, str], before: dict[str, fl
                 continue
             if record.refuted != before.get(url.host, 0.0):
                 fates[text] = pings.NO_KEY
-            elif record.key == key and record.verified > record.refuted:
+            elif record.key == key:
                 fates[text] = pings.FOLLOWED
 
 
