@@ -10,6 +10,7 @@ EXIT_STORE = 5
 EXIT_NOTHING_FETCHED = 6
 EXIT_VERIFY = 7
 EXIT_MEMORY = 8
+EXIT_WITHHELD = 9
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
@@ -42,6 +43,12 @@ class DiskFullError(GossamerError):
     """No room is left for the state, the archive or the log."""
 
     exit_code = EXIT_DISK_FULL
+
+
+class WithheldError(GossamerError):
+    """A copy that is not given out: its URL is taken down."""
+
+    exit_code = EXIT_WITHHELD
 
 
 class ArchiveError(GossamerError):

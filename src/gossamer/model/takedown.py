@@ -73,6 +73,8 @@ class Takedown(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def confirmed(self) -> bool:
         """Whether everything that its present state asks for is done."""
+        if not self.in_force and self.step(StepName.ENFORCED) is None:
+            return True  # no crawl has ever heard of it: there is nothing to undo
         last, since = (StepName.CONFIRMED, self.asked) if self.in_force else (StepName.RESTORED, self.lifted)
         step = self.step(last)
         return step is not None and step.at >= since

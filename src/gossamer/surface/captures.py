@@ -9,20 +9,24 @@ from typing import Final
 
 import msgspec
 
+from gossamer.adapters.exclusions import Gate
 from gossamer.adapters.warc import cdxj, files, parse
 from gossamer.adapters.warc.reader import Reader as Archive
 from gossamer.adapters.warc.surt import surt
 from gossamer.core.changes import decode_copy
 from gossamer.core.ending import HISTORY_MAX
-from gossamer.model.errors import ArchiveError
+from gossamer.model.errors import ArchiveError, WithheldError
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf, UrlRow
+from gossamer.model.takedown import Takedown
 from gossamer.model.url import Url
 from gossamer.model.url import parse as parse_url
 from gossamer.model.view import Visit
 from gossamer.ports.archive import Capture
 from gossamer.ports.store import Store
+from gossamer.surface.explainview import moment
 from gossamer.surface.storescan import decoded, url_row
+from gossamer.surface.terminal import shorten
 
 MOVED_READ_MAX: Final = 16  # pages whose place another has taken, and whose captures are told with its own
 INDEXED_MAX: Final = 10_000  # versions of one URL taken from the indexes
@@ -50,9 +54,11 @@ class Captures:
         self._store = store
         self._directory = directory
         self._archive = Archive(directory)
+        self.gate = Gate(directory)
 
     def of(self, url: str) -> list[Visit]:
-        """Stored copies of a URL in any spelling, newest first; empty when there is none."""
+        """Stored copies of a URL in any spelling, newest first; empty when there is none. Raises WithheldError."""
+        self._give_out(url)
         parsed = parse_url(url)
         row = url_row(self._store, parsed.key) if isinstance(parsed, Url) else None
         return [] if row is None or not isinstance(parsed, Url) else self.of_row(parsed.key, row)
@@ -108,11 +114,13 @@ class Captures:
         )
 
     def read(self, pointer: Pointer) -> Capture:
-        """One record; a revisit with the payload of the record it refers to, where that is found. Raises ArchiveError.
+        """One record; a revisit with the payload of the record it refers to, where that is found.
 
         A 304 has few headers of its own: those it does not have are the earlier response's (RFC 9111, section 4.3.4).
+        Raises ArchiveError, WithheldError when its URL is taken down.
         """
         capture = self._archive.read(pointer)
+        self._give_out(capture.url)
         if capture.record_type != "revisit":
             return capture
         first = self._original(capture)
@@ -124,6 +132,11 @@ class Captures:
             headers = (*headers, *(pair for pair in first.headers if pair[0] not in own))
         ok = False if False in {capture.digest_ok, first.digest_ok} else capture.digest_ok
         return msgspec.structs.replace(capture, payload=first.payload, headers=headers, digest_ok=ok)
+
+    def _give_out(self, url: str) -> None:
+        takedown = self.gate.refusal(url)
+        if takedown is not None:
+            raise WithheldError(f"{shorten(url, 200)}: {withheld(takedown)}")
 
     def _original(self, revisit: Capture) -> Capture | None:
         """The response whose payload a revisit refers to."""
@@ -170,6 +183,13 @@ class Captures:
                     left -= 1
                     if not left:
                         return
+
+
+def withheld(takedown: Takedown) -> str:
+    """Why no copy of a URL is given out."""
+    target = takedown.target
+    since = moment(takedown.asked)
+    return f"taken down since {since} ({target.kind} {target.value}, {takedown.id}): no copy of it is given out"
 
 
 def index_lines(path: Path, prefix: bytes) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from gossamer.model.reason import Reason
 from gossamer.model.url import parse
 from gossamer.model.view import Explanation
 from gossamer.surface import explaincopies, explainend, explainhost, explainurl
-from gossamer.surface.captures import Captures
+from gossamer.surface.captures import Captures, withheld
 from gossamer.surface.evidence import Crawled, gather
 
 
@@ -18,8 +18,10 @@ def explain(crawl: Crawled, captures: Captures, asked: str) -> Explanation:
         return Explanation(url=asked, verdict=f"never fetched: {step.text}", mark="no", steps=(step,))
     evidence = gather(crawl, asked, url)
     row = evidence.row
+    taken_down = captures.gate.refusal(evidence.wire)
     found = (
         explainurl.form(evidence),
+        explainurl.takedown(taken_down),
         explainurl.scope(evidence),
         explainurl.wanted_type(evidence),
         explainurl.traps(evidence),
@@ -36,6 +38,8 @@ def explain(crawl: Crawled, captures: Captures, asked: str) -> Explanation:
     )
     steps = tuple(step for step in found if step is not None)
     sentence, mark = explainend.verdict(evidence, steps)
+    if taken_down is not None and row is not None and row.visits:
+        sentence, mark = f"{sentence}; {withheld(taken_down)}", "no"
     return Explanation(
         url=asked,
         key=url.key,

@@ -13,6 +13,7 @@ from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
+from gossamer.model.takedown import Takedown
 from gossamer.model.view import Step
 from gossamer.policy.scope import judge, why
 from gossamer.policy.traps import judge_duplicates, judge_hosts, judge_shape, shapes_of, static_trap
@@ -51,6 +52,16 @@ def form(evidence: Evidence) -> Step:
     url = evidence.url
     facts = [("on the wire", evidence.wire), ("URL key", url.key), ("host", url.host), ("site", url.site)]
     return Step("canonical form", "ok", url.canonical, tuple(facts))
+
+
+def takedown(found: Takedown | None) -> Step | None:
+    """By whose order nothing is asked for or given out; None when nobody has ordered that."""
+    if found is None:
+        return None
+    facts = [("target", f"{found.target.kind} {found.target.value}"), ("since", moment(found.asked))]
+    facts += [(name, text) for name, text in (("ticket", found.ticket), ("by", found.by)) if text]
+    words = f"{Reason.TAKEDOWN}: {found.reason} ({found.id}); robots.txt counts as Disallow: /"
+    return Step("takedown", "no", words, tuple(facts))
 
 
 def scope(evidence: Evidence) -> Step:
