@@ -16,7 +16,7 @@ from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Admission, Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
-from gossamer.core.counters import Counters
+from gossamer.core.counters import Counters, Totals
 from gossamer.core.dispatch import drop_place
 from gossamer.core.frontier import Frontier
 from gossamer.core.hostqueue import Place
@@ -56,7 +56,7 @@ class Model(RuleBasedStateMachine):
 
     def start(self) -> None:
         self.chance = random.Random(self.number)
-        self.ledger = Ledger(self.store, 1.0)
+        self.ledger = Ledger(self.store, 1.0, Totals())
         self.counters = Counters(self.store)
         self.waiting = Waiting(self.store)
         self.admission = Admission(self.ledger, self.counters, self.waiting)

@@ -9,7 +9,7 @@ import pytest
 from gossamer.core import admission
 from gossamer.core.admission import Admission, Candidate
 from gossamer.core.changes import Changes
-from gossamer.core.counters import Counters
+from gossamer.core.counters import Counters, Totals
 from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
 from gossamer.model.reason import Reason
@@ -78,7 +78,7 @@ def test_a_site_shows_a_bounded_number_of_hosts_whatever_is_on_them(monkeypatch:
     monkeypatch.setattr(admission, "SITE_HOSTS_MAX", 50)
     store = MemoryStore()
     counters = Counters(store)
-    ledger = Ledger(store, 1.0)
+    ledger = Ledger(store, 1.0, Totals())
     gate = Admission(ledger, counters, Waiting(store))
 
     def admit(found: list[Candidate]) -> tuple[int, dict[str, int]]:

@@ -9,6 +9,7 @@ from gossamer.model.page import Job
 from gossamer.model.record import Cf, UrlRow
 from gossamer.policy.duplicates import TABLES
 from gossamer.policy.priority import link_level
+from gossamer.policy.revisits import revisit_of
 from gossamer.sim.check import everything, recount, url_rows
 from gossamer.sim.make import config
 from gossamer.sim.run import Run
@@ -316,3 +317,39 @@ def test_a_missing_page_that_comes_back_starts_anew() -> None:
     run.wait(10 * 7_200.0)
     again(run)
     assert (row(run, f"http://{A}/x").missing, row(run, f"http://{A}/x").status) == (0, 200)
+
+
+def test_what_is_no_page_costs_its_bytes_once_too() -> None:
+    rules = Answer(headers=(("content-type", "text/plain"),), body=b"User-agent: *\nDisallow: /private/\n".ljust(400))
+    absent = Answer(status=404, body=b"no such page".ljust(400))
+    listed = Answer(headers=(("content-type", "application/xml"),), body=b"a sitemap".ljust(400))
+    short = Answer(status=410, body=b"gone")
+    pages = {"/": Answer(links=("/x", "/y", "/z")), "/x": absent, "/y": absent, "/z": short, "/sitemap.xml": listed}
+    host = SimHost(address="20.0.0.1", robots=rules, page=lambda target: pages[target])
+    run = Watched(SimWeb({A: host}), config(refresh={"policy": "uniform", "interval_s": 86_400.0}), [f"http://{A}/"])
+    assert run.go()
+    for _ in range(3):
+        run.wait(2 * 86_400.0)
+        run.enqueue_due()
+        assert run.go()
+    by_status = {status: [job for job in run.jobs if job.status == status] for status in (404, 410)}
+    robots = [job for job in run.jobs if job.url.endswith("/robots.txt")]
+    assert len(robots) >= 3
+    for jobs in (robots, by_status[404]):
+        assert [bool(revisit_of(job)) for job in jobs] == [False] + [True] * (len(jobs) - 1)
+    assert {job.url for job in by_status[404]} == {f"http://{A}/x", f"http://{A}/y"}
+    assert len(by_status[410]) > 1
+    assert not any(revisit_of(job) for job in by_status[410])  # a record that refers to it would be no shorter
+    assert recount(run.store) == []
+
+
+def test_a_page_is_no_copy_of_a_robots_txt_or_an_error_of_the_same_bytes() -> None:
+    same = b"<!doctype html><title>Hello</title>".ljust(400)
+    pages = {"/": Answer(links=("/x", "/z")), "/x": Answer(status=404, body=same), "/z": Answer(body=same)}
+    plain = Answer(headers=(("content-type", "text/plain"),), body=same)
+    host = SimHost(address="20.0.0.1", robots=plain, page=lambda target: pages[target])
+    run = Watched(SimWeb({A: host}), config(robots={"unparseable": "allow"}), [f"http://{A}/"])
+    assert run.go()
+    assert row(run, f"http://{A}/z").duplicate_of == ""
+    assert [bool(revisit_of(job)) for job in run.jobs if job.payload == same] == [False, True, True]
+    assert recount(run.store) == []

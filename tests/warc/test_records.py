@@ -13,6 +13,7 @@ from gossamer.adapters.warc import parse, records
 from gossamer.adapters.warc.parse import sha1
 from gossamer.model.errors import ArchiveError
 from gossamer.model.page import Job, Original, Pointer
+from gossamer.policy.revisits import revisit_of
 from tests.support.warc import DATE, HEAD, REQUEST, archive, by_warcio, fastwarc_types, make_job, warcio_check
 
 CHUNKED_HEAD = HEAD[:-2] + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -119,7 +120,7 @@ def test_never_a_revisit_of_an_empty_payload() -> None:
     for revisit in ("identical", "not-modified"):
         job = make_job(payload=b"", original=empty, revisit=revisit)
         assert one(job).get("warc-type") == "response"
-        assert records.revisit_of(job) is None
+        assert revisit_of(job) is None
     assert one(make_job(payload=b"", original=FIRST, revisit="identical")).get("warc-type") == "response"
 
 

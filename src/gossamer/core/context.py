@@ -66,7 +66,7 @@ class Context:
         self.refreshing = Refreshing(config, store, self.counters.totals, started)
         self.key_asked: set[str] = set()  # hosts that are being asked for the key of a ping
         self.resumed = self.counters.totals.runs > 0
-        self.ledger = Ledger(store, config.politeness.min_delay_s)
+        self.ledger = Ledger(store, config.politeness.min_delay_s, self.counters.totals)
         self.waiting = Waiting(store)
         self.takedowns = TakedownDesk(store)
         self.desk = RobotsDesk(config, store, self.takedowns)

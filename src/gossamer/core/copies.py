@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from gossamer.core.changes import Changes, decode_copy, decode_fingerprints, encode
-from gossamer.model.page import Original, Pointer
+from gossamer.model.page import Digest, Job, Kind, Original, Pointer
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Copy, FingerprintEntry, UrlRow
 from gossamer.policy.duplicates import NEAR_DISTANCE_MAX, block_keys, confirm, hamming, is_near
 
 BUCKET_MAX: Final = 64  # entries of one table key; a fuller bucket keeps its oldest
 OK: Final = 200
+OTHER_MIN_BYTES: Final = 256  # what a revisit record is longer than a response without its payload, about
 CANDIDATES_MAX: Final = 32  # rows compared by the second signal for one page
 
 
@@ -31,6 +32,17 @@ def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, dat
     slot = payload_digest.encode()
     if changes.get(Cf.PAYLOAD, slot) is None:
         changes.put(Cf.PAYLOAD, slot, encode(Copy(key, url, date, pointer)))
+
+
+def remember_other(changes: Changes, job: Job, digest: Digest) -> None:
+    """File what is no page: robots.txt, sitemaps and error pages come back unchanged again and again.
+
+    Short ones are left out: a record that refers to them is no shorter than they are.
+    """
+    if digest.pointer is None or digest.noarchive or job.truncated or job.revisit:
+        return
+    if len(job.payload) >= OTHER_MIN_BYTES:
+        remember_copy(changes, job.payload_digest, job.key, job.url, job.date, digest.pointer)
 
 
 def forget_copy(changes: Changes, payload_digest: str) -> None:
@@ -66,7 +78,8 @@ def holder(changes: Changes, key: str, payload_digest: str) -> str | None:
     if copy is None or copy.key == key:
         return None
     first = changes.url(copy.key)
-    if first is not None and shown(first) == payload_digest and first.duplicate_of != key:
+    is_page = first is not None and first.kind is Kind.PAGE
+    if first is not None and is_page and shown(first) == payload_digest and first.duplicate_of != key:
         return first.duplicate_of or copy.key
     changes.put(Cf.PAYLOAD, payload_digest.encode(), encode(Copy(key, copy.url, copy.date, copy.pointer)))
     return None

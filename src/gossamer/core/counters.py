@@ -57,6 +57,7 @@ class Totals(msgspec.Struct, array_like=True, kw_only=True):
     lateness_max_s: float = 0.0
     slipped: list[int] = msgspec.field(default_factory=lambda: [0] * LEVELS)  # refreshes made an hour late, by level
     hints: dict[str, int] = {}  # what became of hints that a page has changed
+    stalled: int = 0  # refreshes that are due at hosts that are parked
 
 
 TYPES_MAX: Final = 200  # distinct media types counted by name; the rest is "other"

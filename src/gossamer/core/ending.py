@@ -149,6 +149,8 @@ def settle_response(
     totals = context.counters.totals
     before = (row.content_digest or row.payload_digest, row.simhash, row.content_hash, row.visits)
     _note_capture(row, outcome, job, digest)
+    if turn.kind is not Kind.PAGE or outcome.status not in CONTENT:
+        copies.remember_other(changes, job, digest)
     if turn.place is None:
         if not row.sequence:  # a page of this address that is queued stays so
             row.state = State.FETCHED

@@ -6,7 +6,9 @@ from collections import OrderedDict
 from typing import Final
 
 from gossamer.core.changes import Changes, decode_host, encode
+from gossamer.core.counters import Totals
 from gossamer.core.keys import QUEUE_LEVELS
+from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostRow
 from gossamer.ports.store import Store
 
@@ -16,9 +18,10 @@ LEDGERS_CACHED_MAX: Final = 4_096
 class Ledger:
     """Loads, creates and writes host rows. One object per host is shared by all who hold it."""
 
-    def __init__(self, store: Store, min_delay_s: float) -> None:
-        """Read rows from `store`; new hosts start with a gap of `min_delay_s`."""
+    def __init__(self, store: Store, min_delay_s: float, totals: Totals) -> None:
+        """Read rows from `store`; new hosts start with a gap of `min_delay_s`. `totals` count what is stalled."""
         self._store = store
+        self._totals = totals
         self._min_delay_s = min_delay_s
         self._pinned: dict[str, HostRow] = {}
         self._recent: OrderedDict[str, HostRow] = OrderedDict()
@@ -56,6 +59,10 @@ class Ledger:
 
     def put(self, changes: Changes, row: HostRow) -> None:
         """Add a row to a commit. The cached object is the truth until then, so it must be this one."""
+        if row.parked or row.stalled:
+            stalled = sum(row.pending_by_level[LEVELS:]) + row.late if row.parked else 0
+            self._totals.stalled += stalled - row.stalled
+            row.stalled = stalled
         changes.put(Cf.HOST, row.host.encode(), encode(row))
 
     def pin(self, row: HostRow) -> None:

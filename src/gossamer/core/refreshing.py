@@ -215,7 +215,10 @@ class Refreshing:
         return min(wanted, self.state.measured) if self.state.measured > 0 else wanted
 
     def measure(self, now: float) -> None:
-        """Compare what is queued with what was done since the last look, once in a window; to be called often."""
+        """Compare what is queued with what was done since the last look, once in a window; to be called often.
+
+        What waits at hosts that are parked says nothing of what the crawl can do.
+        """
         elapsed_s = now - self._window_start
         if 0 <= elapsed_s < WINDOW_S:
             return
@@ -223,7 +226,7 @@ class Refreshing:
         self._window_start, self._window_visits = now, self.state.visits
         if not WINDOW_S <= elapsed_s < 2 * WINDOW_S:  # the clock jumped, or the process stood still
             return
-        queued = sum(self._totals.queued_by_level[LEVELS:]) + self._totals.late
+        queued = sum(self._totals.queued_by_level[LEVELS:]) + self._totals.late - self._totals.stalled
         if made and queued * elapsed_s / made > LATE_S:
             self.state.measured, self._budget_moved = made / elapsed_s, True
         elif self.state.measured > 0:

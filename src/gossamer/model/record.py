@@ -266,6 +266,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     feeds: int = 0  # feeds admitted
     pings: PingRecord | None = None
     orders: HostOrders | None = None
+    stalled: int = 0  # refreshes that are due while it is parked, counted in the totals
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

@@ -18,11 +18,11 @@ from gossamer.adapters.warc import block
 from gossamer.adapters.warc.parse import sha1
 from gossamer.model.errors import ArchiveError
 from gossamer.model.limits import WARC_FIELD_MAX_CHARS, WARC_FIELDS_MAX, WARC_URI_MAX_BYTES
-from gossamer.model.page import Job, Original
+from gossamer.model.page import Job
+from gossamer.policy.revisits import revisit_of
 
 PROFILE_IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 PROFILE_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-EMPTY_DIGEST = sha1(b"")
 ENTITY_DIGEST = "X-Entity-Digest"  # stands in for WARC-Payload-Digest where `block.is_plain` says so
 
 _FIELDS_TYPE = "application/warc-fields"
@@ -144,16 +144,6 @@ def page(job: Job, metadata: Mapping[str, str], *, noarchive: bool = False) -> l
         _record("request", request_id, beside + connection, "application/http; msgtype=request", job.request_bytes),
         _record("metadata", metadata_id, beside, _FIELDS_TYPE, warc_fields(facts)),
     ]
-
-
-def revisit_of(job: Job) -> Original | None:
-    """The earlier capture that the job's record will refer to, or None when it will be a response in full."""
-    original = job.original
-    if original is None or not original.digest or original.digest == EMPTY_DIGEST:
-        return None
-    if job.revisit == "not-modified":
-        return original
-    return original if job.revisit == "identical" and job.payload else None
 
 
 def _main(job: Job, head: bytes, record_id: str, fields: str) -> Built:
