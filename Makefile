@@ -16,7 +16,7 @@ CLAIM  ?=
 JOBS   ?= 2
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay fuzz proof lint format bench soak refresh lock clean
+.PHONY: help install crawl test packages replay fuzz proof lint format bench soak refresh year lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
@@ -24,6 +24,7 @@ help:
 	@echo 'make proof [CLAIM=name]              try every claim, or one, in the long mode; writes docs/proof.md'
 	@echo 'make install                         leave $(BIN)/gossamer'
 	@echo 'make refresh                         compare refresh policies; writes docs/refresh.md and its chart'
+	@echo 'make year                            a simulated year of a web of 100,000 pages; writes docs/year.md'
 	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
 	@echo 'make fuzz [SECONDS=60] [TARGETS=...]  search every parser for inputs that break it'
 	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
@@ -94,6 +95,10 @@ soak: $(VENV)/.test packages
 # Every refresh policy on made-up pages; the results in docs/refresh.md, and docs/refresh.svg.
 refresh: $(VENV)/.test
 	@$(BIN)/python -m bench.refresh_page
+
+# A year of a web that lives; the results in docs/year.md, and docs/year.svg. Tens of minutes.
+year: $(VENV)/.test
+	@$(BIN)/python -m bench.year_page
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 	--no-emit-index-url --no-emit-find-links

@@ -20,13 +20,13 @@ END: Final = "<!-- end -->\n"
 WIDTH: Final = 110
 
 
-def with_results(page: str, results: str) -> str:
+def with_results(page: str, results: str, begin: str = BEGIN) -> str:
     """The page with what stands between the marks replaced. Raises ValueError when a mark is missing."""
-    before, _, rest = page.partition(BEGIN)
+    before, _, rest = page.partition(begin)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise ValueError(f"no {BEGIN.strip()} ... {END.strip()} in the page")
-    return before + BEGIN + results + END + after
+        raise ValueError(f"no {begin.strip()} ... {END.strip()} in the page")
+    return before + begin + results + END + after
 
 
 def main() -> int:

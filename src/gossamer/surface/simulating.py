@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from gossamer.model.errors import EXIT_OK, DiskFullError, UsageError
-from gossamer.surface import refreshing
+from gossamer.surface import refreshing, yearly
 from gossamer.surface.terminal import escape
 from gossamer.surface.units import show_count, show_duration
 
@@ -172,4 +172,5 @@ class Meter:
 def register(app: typer.Typer) -> None:
     """Add `simulate` to the program."""
     refreshing.register(group)
+    yearly.register(group)
     app.add_typer(group, name="simulate")

@@ -1,0 +1,71 @@
+"""What a simulated year ought to come to, and whether it did: one claim a line, each judged beside its bound."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.sim.verdicts import Claim
+from gossamer.sim.year import Week, Year
+from gossamer.sim.yearbook import Visits
+
+DUPLICATES_MAX: Final = 0.05  # of the payload bytes stored in full
+VAIN_MAX: Final = 0.5  # of the visits of known pages
+SETTLED: Final = 0.5  # of the time: what is judged of the later half only, since rates must be learned first
+LATE_DAYS: Final = 7.0  # beyond the longest interval, within which a page that is gone must have been noticed
+OVERSPENT: Final = 1.05  # hints go ahead of the plan, and failed visits are repeated
+EQUAL_SLACK: Final = 0.01
+
+
+def judge(year: Year) -> list[Claim]:
+    """Everything that is claimed of a year."""
+    later = settled(year)
+    visits, days = _sum(later), sum(_lengths(year)[-len(later) :])
+    fresh, equal = (_mean([week.state.fresh for week in later]), _mean([week.state.equal for week in later]))
+    bound = year.max_interval_days + LATE_DAYS
+    unnoticed = max(week.state.unnoticed_days for week in year.weeks)
+    spent, budget = visits.refreshes / days, year.plan.budget_per_day
+    share = year.stored.share
+    vain = visits.vain / max(1, visits.refreshes)
+    return [
+        Claim(
+            "duplicates", "payload bytes stored although their content was there", f"< {DUPLICATES_MAX:.0%}",
+            f"{share:.2%}", share < DUPLICATES_MAX,
+        ),
+        Claim("vain", "visits that found what was known", f"< {VAIN_MAX:.0%}", f"{vain:.1%}", vain < VAIN_MAX),
+        Claim(
+            "fresh", "freshness, against visiting every page equally often", f"≥ {equal:.3f}", f"{fresh:.3f}",
+            fresh >= equal - EQUAL_SLACK,
+        ),
+        Claim(
+            "gone", "longest time that a page was gone and taken for live", f"≤ {bound:.0f} days",
+            f"{unnoticed:.1f} days", unnoticed <= bound,
+        ),
+        Claim(
+            "budget", "visits of known pages a day", f"≤ {budget * OVERSPENT:,.0f}", f"{spent:,.0f}",
+            spent <= budget * OVERSPENT,
+        ),
+    ]  # fmt: skip
+
+
+def settled(year: Year) -> list[Week]:
+    """The weeks of the later half."""
+    return [week for week in year.weeks if week.day > SETTLED * year.plan.days]
+
+
+def _lengths(year: Year) -> list[float]:
+    """Days in each week: the last one may be short."""
+    ends = [week.day for week in year.weeks]
+    return [end - begin for begin, end in zip([0.0, *ends], ends, strict=False)]
+
+
+def _sum(weeks: list[Week]) -> Visits:
+    return Visits(
+        sum(week.visits.requests for week in weeks),
+        sum(week.visits.pages for week in weeks),
+        sum(week.visits.refreshes for week in weeks),
+        sum(week.visits.vain for week in weeks),
+    )
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / max(1, len(values))
