@@ -30,14 +30,17 @@ def near(simhash: int = HASH, **fields: object) -> Answer:
     return Answer(simhash=simhash, sketch=SKETCH, text_chars=5_000, title="Manual", content_hash=simhash, **fields)  # type: ignore[arg-type]
 
 
-def crawl(pages: dict[str, Pages], seeds: list[str] | None = None, **sections: dict[str, object]) -> Run:
+def crawl(
+    pages: dict[str, Pages], seeds: list[str] | None = None, min_interval_s: float = 1.0, **sections: dict[str, object]
+) -> Run:
     """A crawl of hosts whose pages may be changed as it goes on."""
 
     def page(own: Pages) -> Callable[[str], Answer]:
         return lambda target: own.get(target, Answer(status=404))
 
     web = SimWeb({name: SimHost(address=f"20.0.{n}.1", page=page(own)) for n, (name, own) in enumerate(pages.items())})
-    made = config(refresh={"policy": "uniform", "interval_s": INTERVAL_S}, **sections)
+    refresh = {"policy": "uniform", "interval_s": INTERVAL_S, "min_interval_s": min_interval_s}
+    made = config(refresh=refresh, **sections)
     run = Run(web, made, seeds or [f"http://{name}/" for name in pages])
     assert run.go()
     assert recount(run.store) == []
@@ -98,6 +101,24 @@ def test_the_earliest_copy_takes_the_place_of_an_original_at_once(lost: Answer, 
     assert row(run, roots[0]).duplicate_of == "example,h1)/ http", "who comes back is a copy"
 
 
+def test_a_copy_that_was_just_visited_takes_the_place_and_is_visited_no_sooner_than_any_page() -> None:
+    pages = {A: {"/": near(body=b"1")}, B: {"/": near(body=b"1")}}
+    run = crawl(pages, [f"http://{A}/"], min_interval_s=3_600.0)
+    run.wait(4_000.0)
+    run = Run(run.web, run.context.config, [f"http://{B}/"], store=run.store, clock=run.clock)
+    assert run.go()
+    assert row(run, f"http://{B}/").duplicate_of == "example,a)/ http"
+    seen = row(run, f"http://{B}/").visited
+    pages[A]["/"] = Answer(status=404)
+    hasten_page(run, "example,a)/ http")
+    assert run.go()
+    copy = row(run, f"http://{B}/")
+    assert (copy.duplicate_of, copy.visits, copy.promoted) == ("", 1, True)
+    assert seen + 3_600.0 <= copy.due < seen + 3_601.0
+    visit(run, f"http://{B}/")
+    assert row(run, f"http://{B}/").visits == 2
+
+
 def test_an_original_that_says_something_else_leaves_its_copies_to_the_earliest_of_them() -> None:
     pages = {A: {"/": near(body=b"1")}, B: {"/": near(body=b"2")}, C: {"/": near(body=b"3")}}
     run = all_in_order(pages, [f"http://{name}/" for name in pages])
@@ -154,7 +175,7 @@ def hasten_page(run: Run, key: str) -> None:
     assert page is not None
     ledger = run.context.ledger.find(page.host)
     assert ledger is not None
-    hasten(run.context, changes, key, page, ledger)
+    hasten(run.context, changes, key, page, ledger, run.clock.now())
     changes.put_url(key, page)
     run.context.ledger.put(changes, ledger)
     run.context.apply(changes)

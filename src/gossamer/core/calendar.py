@@ -69,9 +69,16 @@ def plan(
     _enter(context, changes, key, row)
 
 
-def hasten(context: Context, changes: Changes, key: str, row: UrlRow, host: HostRow) -> None:
-    """Queue a page for a visit now, whatever the calendar says. The caller puts row and ledger."""
+def hasten(context: Context, changes: Changes, key: str, row: UrlRow, host: HostRow, now: float) -> None:
+    """Queue a page for a visit now, whatever the calendar says. The caller puts row and ledger.
+
+    One that was visited just now is due when its least interval is over: what other pages of its site do is no way to
+    have a page visited more often than that.
+    """
     if row.refresh or row.state is not State.FETCHED or (row.kind is not Kind.PAGE and row.kind is not Kind.SITEMAP):
+        return
+    if 0 <= now - row.visited < context.config.refresh.min_interval_s:
+        bring_forward(context, changes, key, row, now)
         return
     if row.due:
         changes.delete(Cf.DUE, due_key(row.due, key))

@@ -206,7 +206,7 @@ def _judge_member(context: Context, changes: Changes, original: str, slot: bytes
     if not found:
         row.promoted = True
         context.counters.totals.promoted += 1
-        hasten(context, changes, key, row, host)
+        hasten(context, changes, key, row, host, now)
     _write(context, changes, key, row, host)
 
 

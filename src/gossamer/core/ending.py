@@ -318,7 +318,7 @@ def _missing(context: Context, changes: Changes, host: HostRow, key: str, row: U
     """A visit found no page: it is looked for a few times more, its copies and what moved to it see to themselves."""
     row.missing += 1
     moves.forget(context, row, host)
-    moves.lost(context, changes, row)
+    moves.lost(context, changes, row, now)
     clusters.gone(context, changes, host, key, row, now)
 
 

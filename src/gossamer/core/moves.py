@@ -62,13 +62,13 @@ def forget(context: Context, row: UrlRow, host: HostRow) -> None:
     row.moving = row.moved_to = ""
 
 
-def lost(context: Context, changes: Changes, row: UrlRow) -> None:
+def lost(context: Context, changes: Changes, row: UrlRow, now: float) -> None:
     """A page that has taken the place of others is gone: are they back?"""
     for key in row.moved_from:
         other = changes.url(key)
         ledger = context.ledger.find(other.host, changes) if other is not None else None
         if other is not None and ledger is not None and other.moved_to:
-            hasten(context, changes, key, other, ledger)
+            hasten(context, changes, key, other, ledger, now)
             changes.put_url(key, other)
             context.ledger.put(changes, ledger)
 
@@ -143,6 +143,6 @@ def _ask_again(context: Context, changes: Changes, target: str, now: float) -> N
     ledger = context.ledger.find(other.host, changes) if other is not None else None
     if other is None or ledger is None or not other.moved_to or now - other.visited < CONFIRM_S:
         return
-    hasten(context, changes, target, other, ledger)
+    hasten(context, changes, target, other, ledger, now)
     changes.put_url(target, other)
     context.ledger.put(changes, ledger)

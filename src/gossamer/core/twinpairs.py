@@ -32,7 +32,7 @@ def note_pair(
             _count(changes, host.site, pair, now, same=same)
         elif not same and _merged(changes, host.site, pair):
             if changed and now - other.changed_at > SAME_TIME_S:
-                _look_at(context, changes, twin, other)
+                _look_at(context, changes, twin, other, now)
             elif now - other.visited <= SAME_TIME_S:
                 _count(changes, host.site, pair, now, same=False)
 
@@ -51,10 +51,10 @@ def _count(changes: Changes, site: str, pair: Pair, now: float, *, same: bool) -
     changes.put(Cf.SITE, slot, encode(ledger))
 
 
-def _look_at(context: Context, changes: Changes, key: str, row: UrlRow) -> None:
+def _look_at(context: Context, changes: Changes, key: str, row: UrlRow, now: float) -> None:
     ledger = context.ledger.find(row.host, changes)
     if ledger is not None:
-        hasten(context, changes, key, row, ledger)
+        hasten(context, changes, key, row, ledger, now)
         changes.put_url(key, row)
         context.ledger.put(changes, ledger)
 
