@@ -66,7 +66,7 @@ def visit(run: Run, url: str) -> None:
 
 def all_in_order(pages: dict[str, Pages], urls: list[str], **sections: dict[str, object]) -> Run:
     """A crawl of pages that are first seen in this order."""
-    run = crawl(pages, [urls[0]], **sections)
+    run = crawl(pages, [urls[0]], 1.0, **sections)
     for url in urls[1:]:
         run = Run(run.web, run.context.config, [url], store=run.store, clock=run.clock)
         assert run.go()
