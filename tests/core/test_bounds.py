@@ -11,6 +11,7 @@ from gossamer.model.view import BoundName
 CALM = Load(rate=1.0, concurrency=100, resolves_max=200, hosts_active=8, lanes=8, slots=10_000, period_s=1.2, workers=1)
 CASES = {
     "memory": ({"lacking": "3 MiB of memory are left"}, BoundName.MEMORY, "paused: 3 MiB of memory are left"),
+    "order": ({"ordered": "by order by anna"}, BoundName.ORDER, "paused by order by anna"),
     "network": ({"paused": "no network"}, BoundName.NETWORK, "paused: no network"),
     "stopping": ({"stopping": True, "in_flight": 3, "digest_pending": 2}, BoundName.STOPPING,
                  "finishing 3 requests and 2 pages"),

@@ -91,9 +91,8 @@ def test_the_main_process_and_its_handshakes() -> None:
 
 
 def test_paused_by_an_operator_and_not_running() -> None:
-    paused = msgspec.structs.replace(SHOT, state="paused", state_detail="by anna: a call")
-    found = diagnose(patient(shot=paused))
-    assert (found.resource, found.sentence) == (Resource.PAUSED, "paused: by anna: a call")
+    found = diagnose(patient({"ordered": "by order by anna: a call", "lacking": "memory", "paused": "no network"}))
+    assert (found.resource, found.sentence) == (Resource.PAUSED, "paused by order by anna: a call")
     ended = msgspec.structs.replace(SHOT, state="finished", state_detail="the budget of 5 pages is reached", queued=5)
     found = diagnose(patient(shot=ended, running=False))
     assert found.resource is Resource.NOT_RUNNING

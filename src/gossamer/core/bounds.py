@@ -16,6 +16,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     rate: float  # pages a second
     paused: str = ""
+    ordered: str = ""  # why somebody has paused it
     lacking: str = ""
     stopping: bool = False
     budget_reached: bool = False
@@ -41,6 +42,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_bound(load: Load) -> Bound:
     """The first of these that holds, with one sentence of evidence."""
+    if load.ordered:
+        return Bound(BoundName.ORDER, f"paused {load.ordered}")
     if load.lacking:
         return Bound(BoundName.MEMORY, f"paused: {load.lacking}")
     if load.paused:

@@ -28,6 +28,7 @@ class BoundName(StrEnum):
     DIGEST = "digest"
     DISK = "disk"
     NETWORK = "network"
+    ORDER = "order"  # somebody has paused it
     MEMORY = "memory"  # this machine has none left for more
     BUDGET = "budget"
     IDLE = "idle"  # nothing queued, or nothing due yet

@@ -69,7 +69,7 @@ def diagnose(patient: Patient) -> Diagnosis:
         advice = ("run gossamer crawl with the same --dir to go on",) if shot.queued else ()
         found = Diagnosis(resource=Resource.NOT_RUNNING, sentence=f"the crawl does not run ({word})", advice=advice)
     else:
-        found = _paused(patient) or _tls(patient) or _main(patient) or _RULES[shot.bound.name](patient)
+        found = _tls(patient) or _main(patient) or _RULES[shot.bound.name](patient)
     rest = notes(patient.shot, patient.config, patient.log, patient.disk)
     return msgspec.structs.replace(found, evidence=tuple(filter(None, found.evidence)), notes=rest)
 
@@ -80,15 +80,6 @@ def _made(patient: Patient, resource: Resource, advice: tuple[str, ...], *eviden
     rate = f"{show_rate(shot.rate_now)} pages/s now, {show_rate(shot.rate_average)} in this run"
     return Diagnosis(
         resource=resource, sentence=shot.bound.sentence or resource.value, evidence=(*evidence, rate), advice=advice
-    )
-
-
-def _paused(patient: Patient) -> Diagnosis | None:
-    shot = patient.shot
-    if shot.state != "paused" or shot.bound.name in (BoundName.NETWORK, BoundName.MEMORY, BoundName.DISK):
-        return None
-    return Diagnosis(
-        resource=Resource.PAUSED, sentence=f"paused: {shot.state_detail}", advice=("resume it when the reason is gone",)
     )
 
 
@@ -248,6 +239,7 @@ _RULES: Final[dict[BoundName, Callable[[Patient], Diagnosis]]] = {
     BoundName.FETCH: _fetch,
     BoundName.DIGEST: _digest,
     BoundName.DISK: _disk,
+    BoundName.ORDER: _simple(Resource.PAUSED, "resume it when the reason is gone"),
     BoundName.NETWORK: _simple(Resource.NETWORK, "what the sentence names: descriptors, resolver or network"),
     BoundName.MEMORY: _simple(Resource.MEMORY, "more memory, or fewer frontier.slots and workers.count"),
     BoundName.BUDGET: _simple(Resource.BUDGET, "a higher limit (limits.pages, limits.duration, limits.bytes)"),

@@ -36,6 +36,8 @@ _BOUND_WORDS: Final = {
     BoundName.DIGEST: "digest (CPU)",
     BoundName.DISK: "disk",
     BoundName.NETWORK: "our network",
+    BoundName.MEMORY: "memory",
+    BoundName.ORDER: "an order",
     BoundName.BUDGET: "a budget",
     BoundName.IDLE: "nothing to fetch",
     BoundName.STOPPING: "stopping",

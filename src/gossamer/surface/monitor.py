@@ -167,7 +167,8 @@ class Monitor:
         limit = self._config.limits.pages
         return Load(
             rate=rate,
-            paused=dispatch.ordered_pause or dispatch.pause_reason,
+            paused=dispatch.pause_reason,
+            ordered=dispatch.ordered_pause,
             lacking=dispatch.lacking,
             stopping=state == "stopping",
             budget_reached=limit is not None and self._totals.pages >= limit,
