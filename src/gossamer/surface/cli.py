@@ -33,7 +33,17 @@ from gossamer.model.errors import (
 )
 from gossamer.model.view import Snapshot
 from gossamer.serve import command as serving
-from gossamer.surface import doctoring, linking, pinging, planning, ranking, reading, settings, simulating, takingdown
+from gossamer.surface import (
+    doctoring,
+    linking,
+    pinging,
+    planning,
+    ranking,
+    reading,
+    settings,
+    simulating,
+    takingdown,
+)
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines

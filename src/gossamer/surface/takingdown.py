@@ -1,18 +1,17 @@
-"""`gossamer takedown`: stop everything about a host, now; list what is taken down; lift it again."""
+"""`gossamer takedown`: stop everything about a host, now; list what is taken down; lift it again. `gossamer purge`."""
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 import typer
 
 from gossamer.model.control import AnyAnswer, LiftTakedown, ListTakedowns, Refused, TakeDown, Takedowns
 from gossamer.model.errors import EXIT_OK, GossamerError, UsageError
 from gossamer.model.takedown import StepName, Takedown, Target, TargetKind
-from gossamer.surface.controlling import Crawl
+from gossamer.ports.control import Control
 from gossamer.surface.explainview import moment
 from gossamer.surface.jsontext import json_text
 from gossamer.surface.reading import require_crawl
@@ -36,8 +35,9 @@ _COUNTED: Final = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command()(takedown)
+    app.command()(purge)
 
 
 def takedown(
@@ -57,6 +57,10 @@ def takedown(
 
     It holds until it is lifted, whether the crawl runs or not.
     """
+    import asyncio
+
+    from gossamer.surface.controlling import Crawl
+
     require_crawl(directory)
     crawl = Crawl(directory)
     targets = [Target(kind, value) for kind, value in _kinds(host, site, prefix, pattern) if value]
@@ -82,7 +86,47 @@ def takedown(
     raise typer.Exit(EXIT_UNCONFIRMED if late else EXIT_OK)
 
 
-async def _ordered(crawl: Crawl, order: TakeDown | LiftTakedown) -> AnyAnswer:
+def purge(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="Takedowns; all in force if none.")] = None,
+    directory: Annotated[Path, typer.Option("--dir", help="The crawl's directory.")] = Path("crawl"),
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what would be purged is told.")] = False,
+) -> None:
+    """Remove what is taken down from the WARC files and the state, for good. The crawl must not run."""
+    from gossamer.adapters.exclusions import Exclusions
+    from gossamer.surface.purging import Purge
+
+    require_crawl(directory)
+    exclusions = Exclusions(directory / "archive")
+    chosen = [one for one in exclusions.read() if one.in_force and (not ids or one.id in ids)]
+    unknown = sorted(set(ids or ()) - {one.id for one in chosen})
+    if unknown:
+        raise UsageError(f"no takedown in force: {', '.join(map(escape, unknown))}")
+    if not chosen:
+        raise UsageError("nothing is taken down; gossamer takedown does that first")
+    for one in chosen:
+        typer.echo(f"{one.id}  {one.target.kind} {escape(one.target.value)}: {escape(one.reason)}")
+    if not yes:
+        typer.echo("what these cover would be removed for good; --yes does it")
+        return
+    report = Purge(directory, exclusions, chosen).run()
+    typer.echo(
+        f"{plural(report.records, 'record')} of {plural(report.visits, 'visit')} removed from "
+        f"{plural(report.segments, 'segment')}, {plural(report.rows, 'row')} emptied"
+    )
+    if report.rescued:
+        typer.echo(f"{plural(report.rescued, 'page')} elsewhere had the same content, kept there alone: written anew")
+
+
+class Reached(Control, Protocol):
+    """A crawl's control that can be waited for."""
+
+    async def confirmed(self, id_: str, within_s: float) -> AnyAnswer:
+        """A takedown when all its steps are done, or when the time is over."""
+        ...
+
+
+async def _ordered(crawl: Reached, order: TakeDown | LiftTakedown) -> AnyAnswer:
     answer = await crawl.ask(order)
     if not isinstance(answer, Takedowns):
         return answer

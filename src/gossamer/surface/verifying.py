@@ -117,8 +117,10 @@ class _Verification:
             if checked.error:
                 self._damaged = self._damaged or not checked.record_type
                 yield _damaged(checked)
-            # A metadata record follows the request of its visit, unless it is all that is kept of one (noarchive).
-            if checked.record_type in _VISITS or (checked.record_type == "metadata" and before != "request"):
+            # A metadata record follows the request of its visit, unless it is all that is kept of one (noarchive), or
+            # stands where others were purged: then it has no URL.
+            alone = checked.record_type == "metadata" and before != "request" and bool(checked.url)
+            if checked.record_type in _VISITS or alone:
                 self._visits += 1
                 yield from self._visit(checked, known)
             before = checked.record_type

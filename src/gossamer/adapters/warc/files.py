@@ -13,6 +13,7 @@ from gossamer.model.errors import ArchiveError, DiskFullError, GossamerError
 
 SUFFIX = ".warc.gz"
 OPEN = ".open"
+PURGING = ".purge"  # ends the name of a segment that is being rewritten
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 

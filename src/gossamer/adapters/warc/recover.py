@@ -143,7 +143,7 @@ def recover_directory(directory: Path, committed: Mapping[str, int]) -> Report:
             finished.append(name)
         if outcome.removed:
             removed.append(name)
-    for draft in directory.glob(f"*{files.SUFFIX}{cdxj.DRAFT}"):
+    for draft in (*directory.glob(f"*{files.SUFFIX}{cdxj.DRAFT}"), *directory.glob(f"*{files.SUFFIX}*{files.PURGING}")):
         draft.unlink()
     return Report(cut=cut_bytes, finished=tuple(finished), removed=tuple(removed), damaged=damaged)
 
