@@ -27,6 +27,7 @@ from tests.support.crawl import Crawl, making
 from tests.support.living import until
 from tests.support.web import Web
 
+AGAIN_S = (4.0, 8.0, 9.0)  # from look to look at a missing page: a copy's interval, doubled each time, to the longest
 LOOKS = 1 + MISSING_MAX  # at a page that is missing, before it is gone
 LIVELY: dict[str, dict[str, Any]] = {
     "politeness": {"min_delay": "40ms"},
@@ -136,7 +137,8 @@ def a_page_that_is_missing_is_looked_for_ever_later_then_gone(life: Life) -> Non
         times = [hit.time for hit in life.web.sites["news"].hits if (hit.target, hit.status) == (target, status)]
         assert len(times) == LOOKS, "and never again, although the front page leads to it"
         waits = [after - before for before, after in pairwise(times)]
-        assert min(waits[1:]) > 1.3 * waits[0]
+        for wait, least in zip(waits, AGAIN_S, strict=True):
+            assert wait > least - 0.5, "a busy machine may be late, never early"
         assert life.verdicts("news", target)[-LOOKS:] == ["missing"] * LOOKS
         assert "a link to it that is found after" in life.explained("news", target)
         assert "the last page is of" in life.said("get", row.url, errors=True)
