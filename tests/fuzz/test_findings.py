@@ -26,6 +26,7 @@ from gossamer.model.limits import (
 )
 from gossamer.model.page import Failure
 from gossamer.model.url import registered_domain, site_of
+from gossamer.policy import robots
 from tests.fuzz.harness import pieces
 from tests.http.raw_server import make_request
 
@@ -162,3 +163,10 @@ def test_what_is_closed_does_not_nest_however_much_there_is(unit: str) -> None:
 def test_bases_in_noscripts_are_looked_up_once() -> None:
     """Each cost a copy of the whole page."""
     assert cpu_s("<noscript><base href=http://a.example/></noscript>" * 20_000) < 2
+
+
+@pytest.mark.parametrize(("target", "is_allowed"), [("/%24100", False), ("/%", False), ("/$100", False), ("/24", True)])
+def test_a_percent_sign_that_escapes_nothing_matches_that_of_an_escape(target: str, is_allowed: bool) -> None:
+    """The fuzzer's own matcher took escapes for one sign each. Google's compares as ours does, and so bars more."""
+    rules = robots.parse(b"User-agent: *\nDisallow: /%\n", "Gossamer")
+    assert rules.decide(target).allowed == is_allowed

@@ -69,12 +69,15 @@ def _exhaustive(body: bytes, target: str) -> bool:
     for rule in rules:
         pattern = _octets(rule.pattern, operators=True)
         if _matches(pattern, text, anchored=rule.anchored):
-            hits.append((sum(map(len, pattern)) + rule.anchored, rule.verdict.allowed))
+            hits.append((len(pattern) + rule.anchored, rule.verdict.allowed))
     return max(hits)[1] if hits else True
 
 
 def _octets(text: str, *, operators: bool) -> list[str]:
-    """Signs of a target or a pattern, each in its one spelling (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2)."""
+    """Characters of a target or a pattern in its one spelling (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2).
+
+    A `%` that escapes nothing is itself, and matches that of an escape, as it does for Google.
+    """
     out: list[str] = []
     at = 0
     while at < len(text):
@@ -90,7 +93,7 @@ def _octets(text: str, *, operators: bool) -> list[str]:
         else:
             octets = char.encode("utf-8", "surrogatepass")
             out.extend(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in octets)
-    return out
+    return list("".join(out))
 
 
 def _matches(pattern: list[str], text: list[str], *, anchored: bool) -> bool:
