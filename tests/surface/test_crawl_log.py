@@ -6,14 +6,18 @@ import errno
 import gzip
 import json
 import os
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.event import FetchEvent
+from gossamer.model.page import Kind
 from gossamer.surface import crawllog
 from gossamer.surface.crawllog import CURRENT, CrawlLog, rotated
+from gossamer.surface.hostevidence import evidence_lines, evidence_of
 from gossamer.surface.logreader import read_events
 from tests.surface.samples import HOSTILE, event
 
@@ -86,15 +90,53 @@ def test_rotation_compresses_and_keeps_the_order(tmp_path: Path) -> None:
 
 
 def test_old_files_are_deleted_and_counted(tmp_path: Path) -> None:
+    log = CrawlLog(tmp_path, rotate_bytes=1_000, files_max=3, kept_s=0.0)
+    for number in range(20):
+        log.append(numbered(number))
+        log.flush()
+    log.close()
+    last = CrawlLog(tmp_path, files_max=3, kept_s=0.0)
+    last.close()
+    assert len(rotated(tmp_path)) == len(list(tmp_path.glob("*.hosts"))) == 3
+    assert urls(tmp_path)[-1] == "19"
+
+
+def test_no_file_is_deleted_before_its_ninetieth_day(tmp_path: Path) -> None:
     log = CrawlLog(tmp_path, rotate_bytes=1_000, files_max=3)
     for number in range(20):
         log.append(numbered(number))
         log.flush()
     log.close()
-    last = CrawlLog(tmp_path, files_max=3)
-    last.close()
+    CrawlLog(tmp_path, files_max=3).close()
+    count = len(rotated(tmp_path))
+    assert count > 5
+    CrawlLog(tmp_path, files_max=3, now=lambda: time.time() + 89 * 86_400).close()
+    assert len(rotated(tmp_path)) == count
+    CrawlLog(tmp_path, files_max=3, now=lambda: time.time() + 91 * 86_400).close()
     assert len(rotated(tmp_path)) == 3
-    assert urls(tmp_path)[-1] == "19"
+
+
+def test_one_host_is_read_without_reading_files_that_have_none_of_its_lines(tmp_path: Path) -> None:
+    log = CrawlLog(tmp_path, rotate_bytes=3_000)
+    hosts = ["a.example", "aa.example", "a.example:8080", "b.example"]
+    for number in range(80):
+        host = hosts[number % 4] if number < 40 else "b.example"
+        log.append(msgspec.structs.replace(numbered(number), host=host))
+        log.flush()
+    log.close()
+    CrawlLog(tmp_path).close()
+    files = [path for _, path in rotated(tmp_path)]
+    having = [path for path in files if crawllog.may_have(path, "a.example")]
+    assert 1 <= len(having) < len(files) / 2 + 2
+    for path in set(files) - set(having):
+        path.write_bytes(b"not to be opened")
+    events = read_events(tmp_path, damaged=pytest.fail, host="a.example")
+    assert [found.url.rpartition("/")[2] for found in events] == [
+        str(number) for number in range(40) if number % 4 in (0, 2)
+    ]
+    for path in tmp_path.glob("*.hosts"):
+        path.write_bytes(b"damaged")
+    assert all(crawllog.may_have(path, "a.example") for path in files)
 
 
 def test_a_rotation_cut_short_is_finished(tmp_path: Path) -> None:
@@ -107,7 +149,7 @@ def test_a_rotation_cut_short_is_finished(tmp_path: Path) -> None:
     assert urls(tmp_path) == ["7", "7"]
     assert not list(tmp_path.glob("*.part"))
     CrawlLog(tmp_path).close()
-    assert [path.name for path in sorted(tmp_path.glob("crawl-*"))] == [
+    assert [path.name for path in sorted(tmp_path.glob("crawl-*.jsonl*"))] == [
         "crawl-000001.jsonl.gz",
         "crawl-000002.jsonl.gz",
     ]
@@ -197,3 +239,23 @@ def test_following_sees_new_lines_halves_and_rotations(tmp_path: Path) -> None:
     log.close()
     assert rotated(tmp_path)  # it did rotate on the way
     assert seen == ["0", "1", *(str(number) for number in range(3, 20))]
+
+
+def test_the_evidence_about_a_host_is_counted_from_its_lines() -> None:
+    def at(second: float, **changes: object) -> FetchEvent:
+        return event(started=second, time=second + 1, elapsed_ms=500.0, url=f"https://example.com/{second}", **changes)
+
+    visits = [
+        at(86_400.0 * 20_000, kind=Kind.ROBOTS), at(86_400.0 * 20_000 + 2, wire_bytes=1_000),
+        at(86_400.0 * 20_000 + 9, status=429), at(86_400.0 * 20_001, status=0, failure="timeout"),
+        at(86_400.0 * 20_000 + 4.5, host="example.com:8080"), at(86_400.0 * 20_000 + 5.2, host="example.com:8080"),
+        event(started=0.0, status=0, reason="robots-disallowed"),
+    ]  # fmt: skip
+    found = evidence_of("example.com", [visits[number] for number in (5, 0, 3, 6, 1, 4, 2)])
+    assert (found.requests, found.busiest_minute, found.robots_fetched, found.asked_to_wait) == (6, 5, 1, 1)
+    assert found.gap_min_s == pytest.approx(0.2), "ports of a name are hosts of their own: only their own gaps count"
+    assert (found.first, found.last) == (86_400.0 * 20_000, 86_400.0 * 20_001)
+    assert [(day.day, day.requests) for day in found.days] == [("2024-10-04", 5), ("2024-10-05", 1)]
+    assert (found.failures, found.refused) == ({"timeout": 1}, {"robots-disallowed": 1})
+    assert any("shortest 200 ms" in line for line in evidence_lines(found))
+    assert evidence_lines(evidence_of("b.example", [])) == ["b.example: the crawl log has no line of it"]

@@ -10,6 +10,9 @@ import errno
 import gzip
 import os
 import threading
+import time
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,16 +23,27 @@ from gossamer.model.limits import MIB
 
 CURRENT: Final = "crawl.jsonl"
 ROTATE_BYTES: Final = 256 * MIB
-FILES_MAX: Final = 1_000  # rotated files kept; the oldest are deleted
+FILES_MAX: Final = 1_000  # rotated files kept; beyond, the oldest are deleted ...
+KEPT_S: Final = 90 * 86_400.0  # ... but none before this age: a complaint is answered with it
+HOSTS_SUFFIX: Final = ".hosts"  # beside a rotated file: which hosts it has lines of
 BUFFER_BYTES: Final = 64 * 1024
 _COPY_BYTES: Final = 1 * MIB
+_HOST_FIELD: Final = b'"host":"'
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class CrawlLog:
     """Appends events. One writer at a time; who owns the store owns the log."""
 
-    def __init__(self, directory: Path, *, rotate_bytes: int = ROTATE_BYTES, files_max: int = FILES_MAX) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        rotate_bytes: int = ROTATE_BYTES,
+        files_max: int = FILES_MAX,
+        kept_s: float = KEPT_S,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         """Open the log in a directory, which is created; cut off a torn last line; finish a rotation cut short.
 
         Raises DiskFullError, StoreError.
@@ -37,6 +51,8 @@ class CrawlLog:
         self._directory = directory
         self._rotate_bytes = rotate_bytes
         self._files_max = files_max
+        self._kept_s = kept_s
+        self._now = now
         self._buffer = bytearray()
         self._squeezer: threading.Thread | None = None
         self.cut_bytes = 0  # of a torn line, at this start
@@ -141,7 +157,10 @@ class CrawlLog:
                 if path.suffix != ".gz":
                     _compress(path)
             for _, path in rotated(self._directory)[: -self._files_max]:
+                if self._now() - path.stat().st_mtime < self._kept_s:
+                    return  # and those after it are younger
                 path.unlink()
+                hosts_path(path).unlink(missing_ok=True)
                 self.deleted_files += 1
         except OSError:
             return  # no room to compress: the plain file stays, readable, and the next rotation tries again
@@ -155,6 +174,23 @@ def rotated(directory: Path) -> list[tuple[int, Path]]:
         if dot and number.isdigit() and rest in {"jsonl", "jsonl.gz"}:
             found[int(number)] = path  # when both are there, the compressed one is whole and sorts last
     return sorted(found.items())
+
+
+def hosts_path(path: Path) -> Path:
+    """Where the hosts of a rotated file are named."""
+    return path.with_name(path.name.partition(".")[0] + HOSTS_SUFFIX)
+
+
+def may_have(path: Path, host: str) -> bool:
+    """Whether a rotated file may have lines of a host (at any port, if none is given). Without its list it may."""
+    try:
+        names = zlib.decompress(hosts_path(path).read_bytes())
+    except (OSError, zlib.error):
+        return True
+    wanted = encode(host)[1:-1]
+    if b"\\" in wanted:
+        return True  # a name that is written with escapes is not listed whole
+    return b"\n" + wanted + b"\n" in names or b"\n" + wanted + b":" in names
 
 
 def _compressed_already(directory: Path) -> list[Path]:
@@ -178,14 +214,27 @@ def _whole_bytes(fd: int, size: int) -> int:
 def _compress(path: Path) -> None:
     done = path.with_name(path.name + ".gz")
     part = path.with_name(path.name + ".part")
+    hosts: set[bytes] = set()
     with path.open("rb") as source, part.open("wb") as raw:
         with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=2) as target:
-            while block := source.read(_COPY_BYTES):
-                target.write(block)
+            while lines := source.readlines(_COPY_BYTES):
+                hosts.update(map(_host_of, lines))
+                target.write(b"".join(lines))
         raw.flush()
         os.fsync(raw.fileno())
+    names = b"\n".join((b"", *sorted(hosts), b""))
+    listing = hosts_path(path)
+    listing.with_name(listing.name + ".part").write_bytes(zlib.compress(names, 6))
+    listing.with_name(listing.name + ".part").rename(listing)
+    os.utime(part, (path.stat().st_atime, path.stat().st_mtime))  # its age is that of its last line
     part.rename(done)
     path.unlink()
+
+
+def _host_of(line: bytes) -> bytes:
+    """The host that a line is of, undecoded: next to no name has anything to escape."""
+    start = line.find(_HOST_FIELD) + len(_HOST_FIELD)
+    return line[start : line.find(b'"', start)]
 
 
 def _problem(directory: Path, error: OSError) -> DiskFullError | StoreError:

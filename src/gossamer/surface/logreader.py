@@ -11,8 +11,9 @@ from typing import BinaryIO, Final, cast
 import msgspec
 
 from gossamer.model.event import FetchEvent
+from gossamer.model.jsonbytes import encode
 from gossamer.model.limits import MIB
-from gossamer.surface.crawllog import CURRENT, rotated
+from gossamer.surface.crawllog import CURRENT, may_have, rotated
 
 LINE_MAX_BYTES: Final = 1 * MIB
 FOLLOW_S: Final = 0.5
@@ -25,6 +26,7 @@ def read_events(
     *,
     damaged: Callable[[str], None] | None = None,
     wait: Callable[[float], object] | None = None,
+    host: str = "",
 ) -> Iterator[FetchEvent]:
     """Events of a log, oldest first, over rotated files and the current one.
 
@@ -32,16 +34,23 @@ def read_events(
         directory: the crawl's `log` directory.
         damaged: told of each line that cannot be read ("FILE:LINE: why"), which is skipped.
         wait: sleeps so many seconds; when given, the end is waited at for more, for ever.
+        host: only events of this host, at any port if none is given; lines of others are passed over undecoded.
     """
     tell = damaged or (lambda _: None)
+    quoted = b'"host":' + encode(host)
+    needles = (quoted, quoted[:-1] + b":") if host else ()
     current, files = _open_all(directory)
     for path in files:
+        if host and not may_have(path, host):
+            continue
         for opened in _open_rotated(path):
             with opened:
-                yield from _events(opened, path.name, tell, torn=True)
+                yield from _events(opened, path.name, tell, torn=True, needles=needles)
     while current is not None:
         with current:
-            yield from _events(current, CURRENT, tell, torn=wait is None, wait=wait, path=directory / CURRENT)
+            yield from _events(
+                current, CURRENT, tell, torn=wait is None, wait=wait, path=directory / CURRENT, needles=needles
+            )
         current = (directory / CURRENT).open("rb") if wait is not None and (directory / CURRENT).exists() else None
 
 
@@ -88,6 +97,7 @@ def _events(
     torn: bool,
     wait: Callable[[float], object] | None = None,
     path: Path | None = None,
+    needles: tuple[bytes, ...] = (),
 ) -> Iterator[FetchEvent]:
     number = 0
     held = b""
@@ -109,6 +119,8 @@ def _events(
             continue
         number += 1
         line, held = held, b""
+        if needles and not any(needle in line for needle in needles):
+            continue
         try:
             yield _decoder.decode(line)
         except msgspec.MsgspecError as error:

@@ -28,6 +28,7 @@ from gossamer.surface.engine import CrawlReader
 from gossamer.surface.explainview import problem_line, render_explanation, verify_line
 from gossamer.surface.getting import get
 from gossamer.surface.heritrix import format_heritrix
+from gossamer.surface.hostevidence import evidence_lines, evidence_of
 from gossamer.surface.jsontext import json_line, json_text
 from gossamer.surface.logreader import read_events
 from gossamer.surface.plain import notice_line, seed_failure_lines, summary_lines
@@ -184,10 +185,14 @@ def log(
     ] = "",
     *,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more.")] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="With --host: what was asked of it, counted.")] = False,
+    json: Json = False,
 ) -> None:
-    """Print the crawl log, oldest first."""
+    """Print the crawl log, oldest first; of one host for as long as 90 days back."""
     require_crawl(directory)
     wanted = host.strip().lower()
+    if summary and (not wanted or follow):
+        raise UsageError("--summary needs --host NAME, and does not go with --follow")
 
     def damaged(text: str) -> None:
         sys.stderr.write(f"gossamer: {escape(text)}\n")
@@ -196,9 +201,17 @@ def log(
         sys.stdout.flush()
         time.sleep(seconds)
 
-    for event in read_events(directory / "log", damaged=damaged, wait=wait if follow else None):
-        if wanted in ("", event.host, name_of(event.host)):
-            sys.stdout.write(_log_line(event, form) + "\n")
+    events = (
+        event
+        for event in read_events(directory / "log", damaged=damaged, wait=wait if follow else None, host=wanted)
+        if wanted in ("", event.host, name_of(event.host))
+    )
+    if summary:
+        found = evidence_of(wanted, events)
+        typer.echo(json_text(found) if json else "\n".join(evidence_lines(found)))
+        return
+    for event in events:
+        sys.stdout.write(_log_line(event, form) + "\n")
 
 
 def _log_line(event: FetchEvent, form: LogFormat) -> str:
