@@ -1,4 +1,4 @@
-"""A nameserver on the loopback address: answers A and AAAA over UDP from a table that a test writes."""
+"""A nameserver on the loopback address: answers A, AAAA and PTR over UDP from a table that a test writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 NOERROR, FORMERR, SERVFAIL, NXDOMAIN, REFUSED = 0, 1, 2, 3, 5
 SILENT = -1
-_TYPES = {1: "A", 2: "NS", 5: "CNAME", 28: "AAAA"}
+_TYPES = {1: "A", 2: "NS", 5: "CNAME", 12: "PTR", 28: "AAAA"}
 Records = list[tuple[str, int, str]]  # (address, or name of a CNAME's target; TTL in seconds; type)
 
 
@@ -63,7 +63,7 @@ def _chain(table: dict[str, Records | int], name: str, records: Records, kind: s
 
 def _record(name: str, data: str, ttl_s: int, kind: str) -> bytes:
     code = {word: number for number, word in _TYPES.items()}[kind]
-    body = _write_name(data) if kind == "CNAME" else ipaddress.ip_address(data).packed
+    body = _write_name(data) if kind in ("CNAME", "PTR") else ipaddress.ip_address(data).packed
     head = _write_name(name) + code.to_bytes(2, "big") + b"\0\1" + ttl_s.to_bytes(4, "big")
     return head + len(body).to_bytes(2, "big") + body
 

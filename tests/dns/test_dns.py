@@ -306,4 +306,4 @@ def test_bad_nameserver_is_named(text: str) -> None:
     ],
 )
 def test_forms_of_a_nameserver(text: str, server: str) -> None:
-    assert dns._server(text) == server
+    assert dns.server_address(text) == server

@@ -16,8 +16,8 @@ PATHS = [(one.method, one.path.replace("{host}", "a.example").replace("{id}", "t
 
 
 def test_there_are_endpoints_to_try() -> None:
-    assert len(PATHS) == 25
-    assert sum(role is None for _, _, role in PATHS) == 2
+    assert len(PATHS) == 26
+    assert sum(role is None for _, _, role in PATHS) == 3
 
 
 @pytest.mark.parametrize(("method", "path", "role"), PATHS, ids=str)

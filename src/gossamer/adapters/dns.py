@@ -70,7 +70,7 @@ class DnsResolver:
     def __init__(self, config: Dns, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._servers = [_server(text) for text in config.nameservers]
+        self._servers = [server_address(text) for text in config.nameservers]
         self._hosts = read_hosts(config.hosts_file) if config.hosts_file else {}
         self._channel: aiodns.DNSResolver | None = None
         self._cache: OrderedDict[str, Resolution] = OrderedDict()
@@ -215,7 +215,7 @@ def _is_name(key: str) -> bool:
     return all(0 < len(label) <= _LABEL_MAX_CHARS for label in key.split("."))
 
 
-def _server(text: str) -> str:
+def server_address(text: str) -> str:
     """A nameserver as c-ares reads it, from "ip", "ip:port", "[ipv6]:port" or "ipv6". Raises ConfigError."""
     address, port = text, "53"
     if text.startswith("["):

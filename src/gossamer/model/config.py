@@ -15,6 +15,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     sender: str = ""  # the From header; TOML key `from`
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     accept_language: str = "en;q=0.8,*;q=0.5"
+    ranges: tuple[str, ...] = ()  # IP ranges that requests come from, as published
+    rdns: str = ""  # names of these addresses end so
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from gossamer.model.jsonbytes import encode
-from gossamer.serve import changes, metrics, openapi, reads
+from gossamer.serve import changes, metrics, openapi, public, reads
 from gossamer.serve.api import Api, error_response
 from gossamer.serve.endpoint import Call, Endpoint, NoQuery, Reply
 from gossamer.serve.faults import ApiError
@@ -44,7 +44,7 @@ def endpoints() -> tuple[Endpoint, ...]:
         handler=show,
         group="server",
     )
-    table = (*reads.ENDPOINTS, *changes.ENDPOINTS, *metrics.ENDPOINTS, page)
+    table = (*reads.ENDPOINTS, *changes.ENDPOINTS, *metrics.ENDPOINTS, *public.ENDPOINTS, page)
     text = encode(openapi.document(table))
     return table
 

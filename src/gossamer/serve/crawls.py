@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from gossamer.model.config import Config
 from gossamer.model.errors import ConfigError, GossamerError, StoreError, UsageError
 from gossamer.model.view import Snapshot
 from gossamer.ports.control import Control
@@ -52,12 +53,27 @@ class Served:
         self._used_s = 0.0
         self._keep_s = REOPEN_S
         self._stopped: tuple[float, Snapshot] | None = None
+        self._config: tuple[tuple[int, int], Config] | None = None
         self._diagnosis: tuple[float, Diagnosis] | None = None
         self.witness = Witness(directory / "log")
 
     def running(self) -> Snapshot | None:
         """The running crawl's own word, at most a few seconds old; None when none runs."""
         return running_snapshot(self.directory / "log")
+
+    def config(self) -> Config:
+        """What the crawl is configured to. Raises ApiError."""
+        path = self.directory / settings.FILE_NAME
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            if self._config is None or self._config[0] != stamp:
+                self._config = (stamp, settings.load(path, directory=str(self.directory)))
+        except (OSError, GossamerError) as error:
+            raise ApiError(
+                503, f"the configuration of {self.name} cannot be read", headers=(("Retry-After", "10"),)
+            ) from error
+        return self._config[1]
 
     async def snapshot(self) -> Snapshot:
         """The state of the crawl, running or not. Raises ApiError."""

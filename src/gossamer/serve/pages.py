@@ -27,6 +27,7 @@ from gossamer.serve.endpoint import Principal
 from gossamer.serve.faults import ApiError
 from gossamer.serve.forms import FORM_MAX_BYTES, perform
 from gossamer.serve.inputs import read_bytes
+from gossamer.serve.public import ABOUT, KEPT, about
 from gossamer.serve.tokens import Role
 from gossamer.serve.views import VIEWS, Params, Values, View
 from gossamer.surface.explainview import moment
@@ -92,6 +93,7 @@ class Pages:
             Route("/logout", self.logout, methods=["POST"]),
             Route("/do/{form}", self.do, methods=["POST"]),
             Route("/static/{name}", self.static),
+            Route(ABOUT, self.about),
         ]
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -259,6 +261,16 @@ class Pages:
         frame = self._frame(request, None, None, None)
         text = self._templates.get_template("login.html").render(frame | {"next": next_path, "refused": refused})
         return HTMLResponse(text, status, headers=PAGE_HEADERS)
+
+    async def about(self, request: Request) -> Response:
+        """What this crawler is, for site owners: no session, under any name."""
+        try:
+            values = await about(self._api.crawls)
+        except ApiError as error:
+            return self._fault(request, error)
+        frame = self._frame(request, None, None, None)
+        text = self._templates.get_template("bot.html").render(frame | values)
+        return HTMLResponse(text, headers=PAGE_HEADERS | dict(KEPT))
 
     async def static(self, request: Request) -> Response:
         """Style, script and icon."""

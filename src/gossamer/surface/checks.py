@@ -48,6 +48,12 @@ def mail(text: str) -> None:
         raise ValueError(f"{domain!r} is not a domain")
 
 
+def domain(text: str) -> None:
+    """A domain name in lower case, without a dot at its ends."""
+    if not is_host(text) or text != text.lower().strip(".") or ":" in text or "." not in text:
+        raise ValueError("it is no domain in lower case")
+
+
 def contact(text: str) -> None:
     """A URL or a mail address, fit for the User-Agent header."""
     header(text)

@@ -55,6 +55,12 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         Option("from", "sender", Text(checks.mail, "a mail address"), "the From header"),
         _same("accept", Text(checks.header, "an Accept header"), "the Accept header"),
         _same("accept_language", Text(checks.header, "an Accept-Language header"), "the Accept-Language header"),
+        _same(
+            "ranges",
+            TextList(checks.network, 'an IP network or address such as "192.0.2.0/28"', 1_000),
+            "addresses that requests come from; published for site owners (gossamer identity)",
+        ),
+        _same("rdns", Text(checks.domain, 'a domain such as "crawl.example.org"'), "names of these addresses end so"),
     ),
     "scope": (
         _same(
