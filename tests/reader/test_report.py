@@ -230,7 +230,7 @@ def test_many_groups_of_copies_are_pruned(tmp_path: Path, monkeypatch: pytest.Mo
         ))
         for place, (original, _) in enumerate(rows)
     )  # fmt: skip
-    groups = reportdata.duplicate_groups(store)
+    groups = reportdata.duplicate_groups(store, lambda _row: None)
     assert (groups[0].original, groups[0].copies, groups[0].kind, groups[0].example) == (
         "big",
         50,
