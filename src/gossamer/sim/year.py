@@ -158,10 +158,11 @@ def _week(plan: Plan, world: YearWorld, run: YearRun, book: Book, visits: Visits
         return row is not None and bool(row.parked)
 
     day = world.days_at(run.clock.now())
+    planned = run.context.refreshing.state.planned
     return Week(
         day=day,
         visits=book.visits.since(visits),
         stored=run.account.total.since(stored),
-        state=book.measure(day, plan.budget_per_day, parked),
+        state=book.measure(day, planned / plan.budget_per_day, parked),
         urls=run.context.counters.totals.urls,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from operator import add, sub
 from typing import Final
 
 import msgspec
@@ -65,12 +66,16 @@ class Visits(msgspec.Struct):
     requests: int = 0
     pages: int = 0
     refreshes: int = 0
-    vain: int = 0  # refreshes that found what was known: the same text, the same absence
+    vain: int = 0  # refreshes that found the same text
+    rechecks: int = 0  # refreshes that found again that there is none, or the same redirect
 
     def since(self, before: Visits) -> Visits:
         """What was done after another state of the same count."""
-        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(before), strict=True)
-        return Visits(*(ours - theirs for ours, theirs in pairs))
+        return Visits(*map(sub, msgspec.structs.astuple(self), msgspec.structs.astuple(before)))
+
+    def and_then(self, other: Visits) -> Visits:
+        """Both together."""
+        return Visits(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
 
 class Currency(msgspec.Struct, frozen=True):
@@ -150,7 +155,9 @@ class Book:
         text.version, text.first = max(text.version, version), min(text.first, day)
 
     def _missed(self, event: FetchEvent, address: Address | None, day: float) -> None:
-        self.visits.vain += event.refresh and (address is None or address.gone)
+        if event.refresh and (address is None or address.gone):
+            self.visits.vain += event.status in SHOWN
+            self.visits.rechecks += event.status not in SHOWN
         if address is not None:
             address.gone = True
             address.text.gone = address.text.gone or day >= address.text.dies
@@ -170,15 +177,20 @@ class Book:
 
     # -- compared with the web -----------------------------------------------------------------------------------------
 
-    def measure(self, day: float, budget_per_day: float, parked: Callable[[str], bool]) -> Currency:
-        """The collection as it is. `parked`: hosts of which the crawl says that they are out of order."""
+    def measure(self, day: float, equal_days: float, parked: Callable[[str], bool]) -> Currency:
+        """The collection as it is.
+
+        Args:
+            day: now.
+            equal_days: between two visits of a page, if all were visited equally often.
+            parked: whether the crawl says of a host that it is out of order.
+        """
         out_of_order = {host.name for host in self._world.all if parked(host.name)}
         late = [
             day - address.ends
             for address in self._addresses.values()
             if address.ends <= day and not address.gone and address.host not in out_of_order
         ]
-        known = sum(not address.gone for address in self._addresses.values())
         live = [text for text in self._wanted if text.life.born <= day < text.dies]
         born = [text for text in live if text.life.born > 0]
         held = [text for text in self._wanted if text.first <= day]
@@ -192,7 +204,7 @@ class Book:
             born_held=sum(text.first <= day for text in born),
             fresh=_weight(fresh) / max(_weight(judged), 1e-9),
             fresh_plain=len(fresh) / max(1, len(judged)),
-            equal=_equal(held, day, known / budget_per_day),
+            equal=_equal(held, day, equal_days),
             age_days=sum(ages) / max(1, len(ages)),
             unnoticed=len(late),
             unnoticed_days=max(late, default=0.0),

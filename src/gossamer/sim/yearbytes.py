@@ -7,6 +7,7 @@ what a text is says the web, not the crawler.
 
 from __future__ import annotations
 
+from operator import add, sub
 from typing import Final
 
 import msgspec
@@ -42,11 +43,11 @@ class Stored(msgspec.Struct):
 
     def since(self, before: Stored) -> Stored:
         """What was stored after another state of the same account."""
-        return Stored(*(ours - theirs for ours, theirs in zip(_values(self), _values(before), strict=True)))
+        return Stored(*map(sub, msgspec.structs.astuple(self), msgspec.structs.astuple(before)))
 
-
-def _values(stored: Stored) -> tuple[int, ...]:
-    return msgspec.structs.astuple(stored)
+    def and_then(self, other: Stored) -> Stored:
+        """Both together."""
+        return Stored(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
 
 class Account:

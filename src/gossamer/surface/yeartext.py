@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -76,6 +77,7 @@ def _time(weeks: Sequence[Week]) -> Table:
         "equal",
         "stale for",
         "in vain",
+        "rechecks",
         "duplicates",
         "texts held",
         "new held",
@@ -85,31 +87,22 @@ def _time(weeks: Sequence[Week]) -> Table:
     every = -(-len(weeks) // ROWS_MAX)
     for first in range(0, len(weeks), max(1, every)):
         some = weeks[first : first + every]
-        visits, stored, state = _visits(some), _bytes(some), some[-1].state
+        state = some[-1].state
+        visits = reduce(Visits.and_then, (week.visits for week in some))
+        stored = reduce(Stored.and_then, (week.stored for week in some))
         table.add_row(
             f"{some[-1].day:.0f}",
             f"{sum(week.state.fresh for week in some) / len(some):.3f}",
             f"{sum(week.state.equal for week in some) / len(some):.3f}",
             f"{state.age_days:.1f} d",
             f"{visits.vain / max(1, visits.refreshes):.0%}",
+            f"{visits.rechecks / max(1, visits.refreshes):.0%}",
             f"{stored.share:.1%}",
             f"{show_count(state.held)} of {show_count(state.live)}",
             f"{state.born_held / max(1, state.born):.0%}",
             f"{show_count(state.unnoticed)}",
         )
     return table
-
-
-def _visits(weeks: Sequence[Week]) -> Visits:
-    return Visits(refreshes=sum(week.visits.refreshes for week in weeks), vain=sum(week.visits.vain for week in weeks))
-
-
-def _bytes(weeks: Sequence[Week]) -> Stored:
-    total = Stored()
-    for week in weeks:
-        for name in ("full", "exact", "near", "again"):
-            setattr(total, name, getattr(total, name) + getattr(week.stored, name))
-    return total
 
 
 def _stored(year: Year) -> Table:
