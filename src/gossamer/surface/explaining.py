@@ -28,7 +28,7 @@ def explain(crawl: Crawled, captures: Captures, asked: str) -> Explanation:
         explainurl.growth(evidence),
         explainurl.budgets(evidence),
         explainurl.origin(evidence),
-        explainhost.robots(evidence),
+        explainhost.robots(evidence) if taken_down is None else explainurl.synthetic_robots(taken_down),
         explainhost.host(evidence),
         explainhost.lane(evidence),
         explainhost.queue(evidence),

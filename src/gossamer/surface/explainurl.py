@@ -9,6 +9,7 @@ from gossamer.core.dispatch import SITE_WINDOW_S
 from gossamer.core.harvest import year_of
 from gossamer.core.keys import shape_key
 from gossamer.core.pings import VIA as PINGED
+from gossamer.core.robotsdesk import synthetic_disallow
 from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
@@ -60,8 +61,13 @@ def takedown(found: Takedown | None) -> Step | None:
         return None
     facts = [("target", f"{found.target.kind} {found.target.value}"), ("since", moment(found.asked))]
     facts += [(name, text) for name, text in (("ticket", found.ticket), ("by", found.by)) if text]
-    words = f"{Reason.TAKEDOWN}: {found.reason} ({found.id}); robots.txt counts as Disallow: /"
+    words = f"{Reason.TAKEDOWN}: {found.reason} ({found.id})"
     return Step("takedown", "no", words, tuple(facts))
+
+
+def synthetic_robots(found: Takedown) -> Step:
+    """What is taken down is treated as if robots.txt forbade it, whatever that says."""
+    return Step("robots.txt", "no", synthetic_disallow(found.id))
 
 
 def scope(evidence: Evidence) -> Step:
