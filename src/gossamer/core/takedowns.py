@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from gossamer.core.changes import Changes, encode
+from gossamer.model.limits import HOST_CACHE_MAX
 from gossamer.model.record import Cf
 from gossamer.model.takedown import Step, StepName, Takedown
 from gossamer.model.url import Url, parse
@@ -47,6 +48,7 @@ class TakedownDesk:
             self.kept.update((slot[len(PREFIX) :].decode(), _decode(raw)) for slot, raw in rows)
             start = rows[-1][0] + b"\x00"
         self._changed: dict[str, Takedown] = {}
+        self._closed: dict[tuple[str, str], str] = {}  # answers of `closed` since the rules were compiled; bounded
         self.rules: TakedownRules
         self.any = False  # whether there are rules: asked for each URL
         self._compile()
@@ -54,6 +56,7 @@ class TakedownDesk:
     def _compile(self) -> None:
         self.rules = compile_takedowns(kept.takedown for kept in self.kept.values())
         self.any = bool(self.rules)
+        self._closed.clear()
 
     # -- asked ---------------------------------------------------------------------------------------------------------
 
@@ -73,6 +76,14 @@ class TakedownDesk:
         """The id of the takedown by which nothing of a host and scheme may be requested; "" when something may."""
         if not self.any:
             return ""
+        found = self._closed.get((host, scheme))
+        if found is None:
+            if len(self._closed) >= HOST_CACHE_MAX:
+                self._closed.clear()
+            found = self._closed[host, scheme] = self._closing(host, scheme)
+        return found
+
+    def _closing(self, host: str, scheme: str) -> str:
         found = closing(self.rules, host)
         if found or not (self.rules.prefixes or self.rules.patterns):
             return found
