@@ -123,7 +123,7 @@ class Pipeline:
         self.dispatch.wake()
 
     def _digested(self) -> None:
-        self.dispatch.wake()
+        self.dispatch.nudge()
 
 
 def _nobody(_takedowns: list[Takedown]) -> None:

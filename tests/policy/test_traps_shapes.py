@@ -90,3 +90,23 @@ def test_falling_rate_stops_a_walk() -> None:
 def test_a_query_is_counted_under_its_path_as_well() -> None:
     assert shapes_of("http://h/list?size=2&color=red") == ("/list?color&size", "/list?*")
     assert shapes_of("http://h/p/12") == ("/p/{n}",)
+
+
+@pytest.mark.parametrize(
+    ("tail", "deep"),
+    [
+        ("/tiles/12/2048/1361", None),
+        ("/2024/05/05/1234", "/{*}"),
+        ("/2024/05/05/title/1", None),
+        ("/deep/0/568/781/659", "/deep/{*}"),
+        ("/deep/0/568/781/659/690/718/801/794", "/deep/{*}"),
+        ("/deep/0/568/781/659/690/718/801/794/", "/deep/{*}/"),
+        ("/a/1/2/3/4/b/5/6/c/7/8/9/3f2a9c1b7d8e4f5a/z", "/a/{*}/b/{n}/{n}/c/{*}/z"),
+        ("/deep/0/568/781/659?x=1", "/deep/{*}"),
+        ("/1-2/3-4/5-6/7-8", None),
+    ],
+)
+def test_folders_without_end_are_counted_at_any_depth(tail: str, deep: str | None) -> None:
+    shapes = shapes_of(f"http://h{tail}")
+    assert shapes[0] == shape_of(f"http://h{tail}")
+    assert shapes[2 if "?" in tail else 1 :] == ((deep,) if deep else ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 
 import pytest
@@ -227,6 +228,24 @@ def test_filters_that_combine_are_one_trap_and_what_is_queued_of_it_goes_too() -
     assert all("/list?*" in row.detail or "/list?" in row.detail for row in refused)
     assert run.context.counters.totals.queued == 0
     assert recount(run.store) == []
+
+
+def test_folders_without_end_are_one_trap_at_every_depth() -> None:
+    def page(target: str) -> Answer:
+        if target == "/":
+            return Answer(links=(f"http://{A}/deep/0",))
+        if "gossamer" in target:
+            return Answer(status=404)
+        more = [f"http://{A}{target}/{zlib.crc32(target.encode()) + at & 1023}" for at in range(2)]
+        return Answer(body=b"nothing found", links=tuple(more))
+
+    run = crawl(page, limits={"pages": 900})
+    assert len(run.pages()) < 90  # 16 depths were a shape of 50 pages each
+    assert "/deep/{*}" in host_rows(run.store)[A].tired_shapes
+    refused = [row for row in url_rows(run.store).values() if row.reason == Reason.TRAP_SHAPE]
+    assert refused
+    assert all("/deep/{*}" in row.detail for row in refused)
+    assert run.context.counters.totals.queued == 0
 
 
 def test_a_host_of_copies_is_refused_by_name() -> None:

@@ -12,14 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gossamer.core.turn import Turn
 from gossamer.model.errors import DiskFullError
 from gossamer.model.limits import DIGEST_PENDING_MAX
 from gossamer.model.page import Failure, Kind, Resolution
 from gossamer.sim.check import gaps, host_rows, one_at_a_time, recount, url_rows
+from gossamer.sim.clock import VirtualClock
 from gossamer.sim.make import chain, config, farm, listing, names, roots
 from gossamer.sim.memstore import MemoryStore
 from gossamer.sim.run import Run, StuckError
 from gossamer.sim.web import Answer, SimHost, SimWeb, refused
+from gossamer.sim.world import World
+from gossamer.stage import dispatch
 from tests.simulation.wild import wild_web
 
 HOST = "h0.example"
@@ -216,3 +220,32 @@ def test_a_crawl_that_waits_for_what_never_comes_is_told(monkeypatch: pytest.Mon
     monkeypatch.setattr(run.partition, "next_turn", lambda _now: None)
     with pytest.raises(StuckError):
         run.go()
+
+
+def asked(web: SimWeb, seeds: list[str], monkeypatch: pytest.MonkeyPatch, *, always: bool) -> tuple[Run, int]:
+    """A run, and how often it looked for a turn. `always`: every end of a visit or page makes it look."""
+    monkeypatch.setattr(dispatch, "WAIT_MIN_S", 1e-9)  # else a look shifts later ones by up to a millisecond
+    run = Run(web, config(frontier={"slots": 20}), seeds, clock=VirtualClock(START), dns_s=0.05, refresh=True)
+    if always:
+        monkeypatch.setattr(run.pipeline.dispatch, "nudge", run.pipeline.dispatch.wake)
+    looks, next_turn = 0, run.partition.next_turn
+
+    def look(now: float) -> Turn | None:
+        nonlocal looks
+        looks += 1
+        return next_turn(now)
+
+    monkeypatch.setattr(run.partition, "next_turn", look)
+    run.go(400.0, stay=True)
+    return run, looks
+
+
+def test_looks_that_are_left_out_would_have_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(1, 60, 2_000)  # whose times have no ties: their order may change
+    rare, few = asked(world, world.seeds(), monkeypatch, always=False)
+    often, many = asked(world, world.seeds(), monkeypatch, always=True)
+    requests = len(rare.begun)
+    assert requests > 1_000
+    assert rare.begun == often.begun
+    assert few < 2.5 * requests  # a look that finds it, one that finds no other
+    assert many > 3.0 * requests

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from gossamer.model.config import Politeness
 from gossamer.policy.politeness import GCRA_BURST, gcra_ready_at, gcra_take
 
+ADDRESSES_REMEMBERED_MAX: Final = 16_384
 BUCKETS_MAX: Final = 200_000  # past this, buckets that are full again are forgotten
 
 
@@ -31,8 +33,9 @@ class Buckets:
         self._exempt = exempt
         self._floor = floor
         self._tats: dict[str, float] = {}
+        self._names = lru_cache(ADDRESSES_REMEMBERED_MAX)(self._find_names)  # a turn asks twice
 
-    def _names(self, address: str) -> list[tuple[str, float]]:
+    def _find_names(self, address: str) -> list[tuple[str, float]]:
         names: list[tuple[str, float]] = []
         if self._exempt(address):
             return names

@@ -103,6 +103,8 @@ class Frontier:
 
     def _next_host(self) -> str | None:
         """Hosts that come back and hosts that wait, in turn, so that neither starves the other."""
+        if not self.can_refill():
+            return None  # and whose turn it is stays, however often somebody looks
         self._returning_next = not self._returning_next
         if self._returning and self._returning_next:
             return self._returning.popleft()
@@ -326,6 +328,13 @@ class Frontier:
         if self._passed_by < math.inf:
             times.append(self._passed_by)
         return min((at for at in times if at is not None), default=None)
+
+    def ripe(self, before: float) -> bool:
+        """Whether something can be done before a time: look a name up, fill a free slot, take a turn."""
+        if self._to_resolve or (len(self.active) < self._slots and self.can_refill()):
+            return True
+        at = self.next_time()
+        return at is not None and at < before
 
     def can_refill(self) -> bool:
         """Whether a host may be waiting for a slot."""

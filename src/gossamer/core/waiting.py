@@ -102,10 +102,8 @@ class Waiting:
         `discovery`: one with new pages, if there is any; else one with refreshes. Entries may be stale (moved since
         they were read): the caller compares with the ledger.
         """
-        while True:
+        while True in self._maybe:
             levels = [level for level in range(QUEUE_LEVELS) if self._maybe[level]]
-            if not levels:
-                return None
             levels = [level for level in levels if (level < LEVELS) == discovery] or levels
             level = weighted(chance, levels, [LEVEL_WEIGHTS[level % LEVELS] for level in levels])
             ahead = self._ahead[level]
@@ -115,6 +113,7 @@ class Waiting:
                 sequence, host = ahead.popleft()
                 return host, level, sequence
             self._maybe[level] = False
+        return None
 
     def rewind(self) -> None:
         """Read every level from its front again, for hosts that were passed by."""
@@ -124,11 +123,11 @@ class Waiting:
 
     def anything(self) -> bool:
         """Whether some level may still have a host."""
-        return any(self._maybe)
+        return True in self._maybe
 
     def both(self) -> bool:
         """Whether there may be hosts of both kinds."""
-        return any(self._maybe[:LEVELS]) and any(self._maybe[LEVELS:])
+        return True in self._maybe[:LEVELS] and True in self._maybe[LEVELS:]
 
     def _read(self, level: int) -> None:
         start = waiting_key(level, self._next[level])

@@ -23,6 +23,9 @@ DUPLICATE_THRESHOLDS: Final = ((100, 0.90), (1_000, 0.75))
 # From so many hosts of a site on, at most this share of their first pages may be copies of others.
 HOST_THRESHOLDS: Final = ((100, 0.50), (500, 0.33))
 
+RUN_MIN: Final = 4  # variable segments in a row: a date and a number are four, map tiles three
+_VARIABLE: Final = ("{n}", "{h}")
+
 # Fixed classes, one greedy run each: time is linear, whatever the text.
 _IDENTIFIER: Final = re.compile(
     r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"  # UUID, RFC 9562
@@ -52,13 +55,19 @@ def shape_of(url: str) -> str:
 
 
 def shapes_of(url: str) -> tuple[str, ...]:
-    """All shapes a URL is counted under: its own, and with a query that of its path under any query.
+    """All shapes a URL is counted under: its own, with a query that of its path under any query, and that of its path
+    at any depth when it has many variable segments in a row.
 
-    Filters that combine make a shape for each combination; under the path, all of them are seen together.
+    Filters that combine make a shape for each combination, and folders without end one for each depth; under these,
+    all of them are seen together.
     """
     shape = shape_of(url)
     path, mark, _ = shape.partition("?")
-    return (shape, f"{path}?*") if mark else (shape,)
+    shapes = (shape, f"{path}?*") if mark else (shape,)
+    if path.count("/{") < RUN_MIN:
+        return shapes
+    deep = _any_depth(path)
+    return shapes if deep == path else (*shapes, deep)
 
 
 def judge_shape(fetched: int, new_content: int) -> Reason | None:
@@ -95,6 +104,20 @@ def judge_hosts(fronts: int, copied: int) -> Reason | None:
     if any(fronts >= hosts and copied > share * fronts for hosts, share in HOST_THRESHOLDS):
         return Reason.TRAP_HOSTS
     return None
+
+
+def _any_depth(path: str) -> str:
+    """A path of a shape with every long run of variable segments as one: "/a/{n}/{n}/{h}/{n}/z" is "/a/{*}/z"."""
+    kept: list[str] = []
+    run: list[str] = []
+    for segment in (*path.split("/"), ""):
+        if segment in _VARIABLE:
+            run.append(segment)
+            continue
+        kept += ["{*}"] if len(run) >= RUN_MIN else run
+        run = []
+        kept.append(segment)
+    return "/".join(kept[:-1])
 
 
 def _generalize(text: str) -> str:

@@ -123,10 +123,17 @@ RATE_MIN: Final = 1 / 90  # changes a day
 RATE_MAX: Final = 1.0
 
 
+def _law_at(point: float) -> Law:
+    for upper, law in _LAWS:
+        if point <= upper:
+            return law
+    return "bursts"
+
+
 def change_of(bits: int, *, lively: bool) -> Change:
     """The law of a page from its bits. `lively`: a front page, which changes more often than others."""
     point = unit(mix(bits, 101))
-    law = next(law for upper, law in _LAWS if point <= upper)
+    law = _law_at(point)
     if lively and law == "never":
         law = "poisson"
     spread = unit(mix(bits, 102))

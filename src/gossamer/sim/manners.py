@@ -42,7 +42,9 @@ class Manners:
         self.requests += 1
         faults = []
         for kind, accounts, name in (("host", self._hosts, host), ("lane", self._lanes, lane)):
-            account = accounts.setdefault(name, _Account())
+            account = accounts.get(name)
+            if account is None:
+                account = accounts[name] = _Account()
             if account.now:
                 faults.append(f"{kind} {name} is asked for {target} while it is asked for {account.now}")
             free_at = account.free_at

@@ -58,10 +58,10 @@ class MemoryStore:
 
     def write(self, ops: Iterable[Op]) -> None:
         """Apply all or nothing."""
-        batch = list(ops)
         self._check()
-        for cf, key, value in batch:
-            values, order = self._values[cf], self._order.get(cf)
+        orders = self._order
+        for cf, key, value in ops:
+            values, order = self._values[cf], orders.get(cf)
             if value is None:
                 if values.pop(key, None) is not None and order is not None:
                     order.remove(key)

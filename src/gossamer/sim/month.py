@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -27,6 +29,7 @@ from gossamer.sim.worldtrap import is_trap
 SAMPLE_PAGES: Final = 20_000  # pages whose copies are compared with the web, about
 CHUNK_S: Final = DAY_S / 24  # at most so much virtual time, and so many timers, between two looks at what was seen
 CHUNK_TIMERS: Final = 20_000
+COLLECT_AFTER: Final = (100_000, 50, 100)  # containers made and kept, collections of the young, of the middle-aged
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,10 +138,22 @@ def configuration(plan: Plan) -> Config:
 
 def simulate(plan: Plan, progress: Callable[[Progress], None] = lambda _progress: None) -> Month:
     """Crawl the web of a plan. Raises OSError when the log cannot be written."""
-    if plan.log:
-        with Path(plan.log).open("wb") as file:
-            return _simulate(plan, progress, file)
-    return _simulate(plan, progress, None)
+    with _rare_collections():
+        if plan.log:
+            with Path(plan.log).open("wb") as file:
+                return _simulate(plan, progress, file)
+        return _simulate(plan, progress, None)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage in cycles seldom: a crawl makes next to none, and each look is at millions of objects."""
+    before = gc.get_threshold()
+    gc.set_threshold(*COLLECT_AFTER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] | None) -> Month:

@@ -20,6 +20,8 @@ from gossamer.sim.manners import Manners
 from gossamer.sim.oracle import RobotsOracle
 
 FAULTS_KEPT: Final = 20
+_DISCOVERY: Final = range(LEVELS)
+_REFRESH: Final = range(LEVELS, QUEUE_LEVELS)
 UNLIKELY: Final = 1e-9  # a level that waits so long that this was its chance is starved
 
 
@@ -154,8 +156,12 @@ class Onlooker:
         if wrong:
             self.disobedient += 1
             faults.append(f"{turn.url} is asked for: {wrong}")
-        self.faults += faults[: FAULTS_KEPT - len(self.faults)]
-        self.residents.setdefault(turn.lane, set()).add(turn.host)
+        if faults:
+            self.faults += faults[: FAULTS_KEPT - len(self.faults)]
+        residents = self.residents.get(turn.lane)
+        if residents is None:
+            residents = self.residents[turn.lane] = set()
+        residents.add(turn.host)
         self._waited(turn, now)
 
     def _waited(self, turn: Turn, now: float) -> None:
@@ -203,7 +209,7 @@ class Onlooker:
         for level, _ in host.queue.leased:
             free[level] -= 1
         free[served] += 1
-        kind = range(LEVELS) if served < LEVELS else range(LEVELS, QUEUE_LEVELS)
+        kind = _DISCOVERY if served < LEVELS else _REFRESH
         levels = [level for level in kind if free[level] > 0]
         if len(levels) > 1:
             weights = [LEVEL_WEIGHTS[level % LEVELS] for level in levels]
@@ -246,8 +252,10 @@ class Onlooker:
             self._free_from.pop(turn.host, None)
             return
         free_from = max(row.next_allowed, row.parked_until if row.parked else 0.0, now)
-        standing = [state.expires for state in row.robots.values() if state.why.startswith("unreachable")]
-        self._free_from[turn.host] = max(free_from, *standing) if standing else free_from
+        for state in row.robots.values():
+            if state.expires > free_from and state.why.startswith("unreachable"):
+                free_from = state.expires
+        self._free_from[turn.host] = free_from
 
 
 def level_bound(level: int, served: int) -> int:

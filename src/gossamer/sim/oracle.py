@@ -83,14 +83,18 @@ class RobotsOracle:
             return f"its robots.txt is {now - standing.at:.0f} s old"
         if standing.kind == "closed":
             return "its robots.txt could not be read"
-        if standing.kind == "rules" and not allowed(standing.rules, target):
+        if standing.rules and standing.kind == "rules" and not allowed(standing.rules, target):
             return "its robots.txt forbids it"
         return ""
 
     def crawl_delay_s(self, host: str) -> float:
         """The longest Crawl-delay of the schemes of a host, 0 when it asks for none."""
-        found = [self.known.get((host, scheme)) for scheme in ("http", "https")]
-        return max((each.crawl_delay_s or 0.0 for each in found if each is not None), default=0.0)
+        longest_s = 0.0
+        for slot in ((host, "http"), (host, "https")):
+            standing = self.known.get(slot)
+            if standing is not None and standing.crawl_delay_s is not None and standing.crawl_delay_s > longest_s:
+                longest_s = standing.crawl_delay_s
+        return longest_s
 
 
 def _joined(url: str, location: str) -> str:

@@ -150,8 +150,12 @@ def _end_of(answer: Answer, request: Request) -> tuple[Failure | None, float]:
 
 
 def _unwanted(answer: Answer, request: Request) -> bool:
-    kind = next((value for name, value in answer.headers if name == "content-type"), "")
-    return bool(request.unwanted_types) and kind.lower().startswith(request.unwanted_types)
+    if not request.unwanted_types:
+        return False
+    for name, value in answer.headers:
+        if name == "content-type":
+            return value.lower().startswith(request.unwanted_types)
+    return False
 
 
 def _within_caps(outcome: Outcome, answer: Answer, request: Request) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
@@ -24,6 +25,7 @@ PAUSE_MAX_S: Final = 30.0
 NARROW_EVERY_S: Final = 0.5
 LATE_WEIGHT: Final = 0.2  # of the newest beat in the average
 PURGE_EVERY_S: Final = 0.5  # between two looks for lanes that owe nothing any more
+WAIT_MIN_S: Final = 0.001
 WAIT_MAX_S: Final = 5.0  # longest sleep without looking again
 MISSED: Final = frozenset((Failure.TIMEOUT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.DISCONNECTED))
 
@@ -82,6 +84,8 @@ class DispatchStage:
         self._window = float(min(concurrency, DIGEST_PENDING_MAX))
         self._narrowed = 0.0
         self._purged = clock.now()
+        self._until = math.inf  # until then nothing can be done, unless something happens
+        self._hindered = True  # something of ours stood in the way at the last look
         self.loop_late_s = 0.0  # how late the event loop comes to what is due, a moving average
         self.exhausted = asyncio.Event()
         self.digest_bound = False  # the last look found that digests lag
@@ -89,6 +93,16 @@ class DispatchStage:
     def wake(self) -> None:
         """Something changed: look again."""
         self._wake.set()
+
+    def nudge(self) -> None:
+        """Something ended: look again if there may be something to do now, or before the time that is waited for.
+
+        Most ends change nothing but when their host may be asked again, and they are many.
+        """
+        partition = self._partition
+        ripe = self._hindered or partition.context.frontier.ripe(self._until)
+        if ripe or (partition.idle() and not self.exhausted.is_set()):
+            self._wake.set()
 
     @property
     def narrowed(self) -> bool:
@@ -160,7 +174,7 @@ class DispatchStage:
             now = self._clock.now()
             if now >= self.paused_until and not self.lacking and not self.ordered_pause:
                 self._fill(now)
-                if self._partition.exhausted(self._clock.now()):
+                if not self.exhausted.is_set() and self._partition.exhausted(self._clock.now()):
                     self.exhausted.set()
             await self._sleep()
 
@@ -196,10 +210,11 @@ class DispatchStage:
         now = self._clock.now()
         # After a pause there may be something to do that no time stands for, names to look up for instance.
         at = self.paused_until if self.paused_until > now else self._partition.next_time() or now + WAIT_MAX_S
-        stopped = self._held or self.lacking or self.ordered_pause
-        busy = self.digest_bound or stopped or self._partition.in_flight >= self._concurrency
-        wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(0.0, at - now))
-        timer = asyncio.get_running_loop().call_later(max(wait_s, 0.001), self._wake.set)  # a third of wait_for's cost
+        stopped = self._held or self.lacking or self.ordered_pause or not self._wanted()
+        busy = self.digest_bound or bool(stopped) or self._partition.in_flight >= self._concurrency
+        wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(WAIT_MIN_S, at - now))
+        self._hindered, self._until = busy or self.paused_until > now, now + wait_s
+        timer = asyncio.get_running_loop().call_later(wait_s, self._wake.set)  # a third of wait_for's cost
         try:
             await self._wake.wait()
         finally:
@@ -236,7 +251,7 @@ class DispatchStage:
             await work
         except Exception as error:  # noqa: BLE001 - handed to the one who ends the crawl, with its cause
             self._fail(error)
-        self.wake()
+        self.nudge()
 
     async def _visit(self, turn: Turn, leased: asyncio.Future[Result] | None) -> None:
         begun = self._clock.now()
