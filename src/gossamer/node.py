@@ -101,7 +101,7 @@ class Node:
         self._log = self._open_log()
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
         self._resolver = DnsResolver(config.dns, self.clock)
-        self._sinks = Sinks(config, self._count_error)
+        self._sinks = Sinks(config, self.count_error)
         self.pool = DigestPool(
             config,
             scope,
@@ -304,7 +304,8 @@ class Node:
         if self._deliver is not None:
             self._deliver(committed)
 
-    def _count_error(self, name: str) -> None:
+    def count_error(self, name: str) -> None:
+        """Count something of ours that went wrong."""
         bump(self.partition.context.counters.totals.errors, name)
 
     def seed_failures(self) -> dict[str, str]:

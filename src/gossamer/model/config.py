@@ -130,6 +130,13 @@ class Workers(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 30.0
 
 
+class Notify(msgspec.Struct, frozen=True, kw_only=True):
+    """Where what happens to the crawl is posted."""
+
+    url: str = ""  # http(s); empty: nowhere
+    secret_file: str = ""  # path of the secret that messages are signed with
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a crawl is told. Sections are the tables of gossamer.toml."""
 
@@ -145,5 +152,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     refresh: Refresh = Refresh()
     archive: Archive = Archive()
     workers: Workers = Workers()
+    notify: Notify = Notify()
     seeds: tuple[str, ...] = ()
     directory: str = "crawl"

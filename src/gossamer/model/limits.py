@@ -42,6 +42,7 @@ SEEDS_AT_ONCE_MAX: Final = 10_000  # added by one command
 LEASES_MAX: Final = 1_000  # held by external fetchers at once
 LEASE_GRACE_S: Final = 10.0  # after the time that an exchange may take
 LEASE_WAIT_MAX_S: Final = 30.0
+NOTIFICATIONS_MAX: Final = 1_000  # on their way to the operator; more are counted and dropped
 SWEPT_AT_ONCE_MAX: Final = 100  # rows looked at in one commit of a takedown: their hosts and copies fit into memory
 
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)

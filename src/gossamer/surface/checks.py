@@ -68,6 +68,12 @@ def contact(text: str) -> None:
     mail(text.removeprefix("mailto:"))
 
 
+def webhook(text: str) -> None:
+    """A URL to which messages are posted, or nothing."""
+    if text and (not text.startswith(("http://", "https://")) or not isinstance(urls.parse(text), Url)):
+        raise ValueError("it is not a valid http(s) URL")
+
+
 def pattern(text: str) -> None:
     """A glob on the canonical URL, in which only * is special."""
     _refuse(check_pattern(text))

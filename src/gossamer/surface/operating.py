@@ -31,6 +31,7 @@ from gossamer.policy.scope import ScopeRules
 from gossamer.ports.clock import Clock
 from gossamer.surface import changing, settings
 from gossamer.surface.hostview import host_view
+from gossamer.surface.notifying import Notifier
 from gossamer.surface.takedownlist import TakedownList
 
 
@@ -55,6 +56,7 @@ class Operated(Protocol):
 
     config: Config
     directory: Path
+    ending: str  # why it is over; "" while it is not
     partition: Partition
     pipeline: Pipeline
 
@@ -77,6 +79,10 @@ class Operated(Protocol):
         """What a person is shown."""
         ...
 
+    def count_error(self, name: str) -> None:
+        """Count something of ours that went wrong."""
+        ...
+
     def stop(self, why: str) -> None:
         """End in good order."""
         ...
@@ -94,9 +100,11 @@ class Operator:
         self._node = node
         self._list = TakedownList(node.directory)
         self._stamp: Stamp = ABSENT
+        self._opened = False
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="exclusions")
         self._writing: set[asyncio.Future[object]] = set()
         self._socket = ControlSocket(node.directory, self.ask)
+        self._notifier = Notifier(node.config.notify, node.directory.resolve().name, node.clock.now, node.count_error)
 
     # -- the node's ----------------------------------------------------------------------------------------------------
 
@@ -118,9 +126,16 @@ class Operator:
         """Take commands from now on, and hold to the pause that was ordered before. Raises StoreError."""
         self._node.pipeline.dispatch.pause(self._node.partition.orders.paused())
         await self._socket.open()
+        self._opened = True
 
     def look(self) -> None:
-        """Hold to the exclusion list if it has changed; to be called often. Raises StoreError when it is damaged."""
+        """Hold to the exclusion list if it has changed; to be called often. Raises StoreError when it is damaged.
+
+        Tells the operator when the crawl has come to another state.
+        """
+        paused = self._node.pipeline.dispatch.paused
+        state = "stopping" if self._node.ending else "paused" if paused else "crawling"
+        self._notifier.state(state, self._node.ending or paused)
         stamp = self._list.exclusions.stamp()
         if stamp != self._stamp:
             given = self._list.exclusions.read()
@@ -128,12 +143,18 @@ class Operator:
             self._node.pipeline.takedown.enforce(given)
 
     def told(self, takedowns: list[Takedown]) -> None:
-        """Enter steps that were taken into the list, without waiting for the disk."""
+        """Enter steps that were taken into the list, without waiting for the disk; tell the operator the last one."""
+        for one in takedowns:
+            name, target = str(one.steps[-1].name), f"{one.target.kind} {one.target.value}"
+            self._notifier.tell("takedown", id=one.id, target=target, step=name, confirmed=one.confirmed)
         self._later(lambda: self._list.exclusions.merge(takedowns))
 
     async def close(self) -> None:
         """Take no more commands, and finish what is to be written."""
         await self._socket.close()
+        if self._opened:
+            self._notifier.state("ended", self._node.ending)
+        await self._notifier.close()
         await asyncio.gather(*self._writing, return_exceptions=True)
         self._writer.shutdown()
 

@@ -172,6 +172,10 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         Option("memory_max", "memory_max_bytes", Size(64 * MIB, 1024 * GIB), "a worker that needs more is ended"),
         _seconds("timeout", 0.1, 3600.0, "a page that takes longer is archived unparsed"),
     ),
+    "notify": (
+        _same("url", Text(checks.webhook, "an http or https URL"), "where what happens to the crawl is posted, signed"),
+        _same("secret_file", _FILE, "the secret that messages are signed with, 16 bytes or more"),
+    ),
 }
 
 SEEDS_MAX: Final = 1_000_000

@@ -222,7 +222,7 @@ def _unknown(where: str, what: str, name: str, known: list[str]) -> str:
 
 def _rooted(path: Path | None, section: str, key: str, value: object) -> object:
     """A file named in a configuration file is meant relative to that file."""
-    files = (("politeness", "as_table"), ("politeness", "cdn_ranges"), ("dns", "hosts_file"))
+    files = (("politeness", "as_table"), ("politeness", "cdn_ranges"), ("dns", "hosts_file"), ("notify", "secret_file"))
     if path is None or (section, key) not in files or not isinstance(value, str) or not value:
         return value
     return str((path.parent / value).absolute())
