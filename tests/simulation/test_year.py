@@ -162,11 +162,11 @@ def test_the_view_and_the_chart(year: Year) -> None:
         assert max(map(len, shown.splitlines())) <= width
     drawn = ET.fromstring(chart(year))
     lines = [element for element in drawn.iter() if element.tag.endswith("polyline")]
-    assert len(lines) == 8
+    assert len(lines) == 10
     for line in lines:
         points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
         assert len(points) == len(year.weeks)
-        assert all(0 <= x <= 860 and 0 <= y <= 530 for x, y in points)
+        assert all(0 <= x <= 860 and 0 <= y <= 770 for x, y in points)
 
 
 def test_the_command_says_json_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:

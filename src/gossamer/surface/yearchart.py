@@ -1,4 +1,4 @@
-"""A simulated year as one SVG file: four small charts over the same days."""
+"""A simulated year as one SVG file: six small charts over the same days."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOP: Final = 56
 ACROSS: Final = 430  # from one panel to the one beside it
 DOWN: Final = 236
 TICKS: Final = 4
-COLOURS: Final = ("#0969da", "#8b949e", "#cf222e")
+COLOURS: Final = ("#0969da", "#8b949e")
 STYLE: Final = (
     "text{font:12px system-ui,sans-serif;fill:#1f2328}.dim{fill:#59636e}.title{font-weight:600}"
     ".rule{stroke:#d1d9e0}.bound{stroke:#cf222e;stroke-dasharray:4 4}"
@@ -45,7 +45,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
 def chart(year: Year) -> str:
     """Freshness, age, waste and duplicates, and what is known, over the days."""
     days = [week.day for week in year.weeks]
-    height = TOP + 2 * DOWN
+    height = TOP + 3 * DOWN
     shapes = [
         _panel(panel, days, LEFT + number % 2 * ACROSS, TOP + number // 2 * DOWN)
         for number, panel in enumerate(panels(year))
@@ -80,11 +80,16 @@ def panels(year: Year) -> tuple[Panel, ...]:
             lines=(Line("days", tuple(state.age_days for state in states)),),
         ),
         Panel(
-            title="Waste",
+            title="Visits of known pages",
             lines=(
-                Line("visits in vain", tuple(week.visits.vain / max(1, week.visits.refreshes) for week in weeks)),
-                Line("duplicate bytes, so far", tuple(shares)),
+                Line("in vain", tuple(week.visits.vain / max(1, week.visits.refreshes) for week in weeks)),
+                Line("rechecks", tuple(week.visits.rechecks / max(1, week.visits.refreshes) for week in weeks)),
             ),
+            share=True,
+        ),
+        Panel(
+            title="Duplicates among the payload bytes stored",
+            lines=(Line("so far", tuple(shares)), Line("in the week", tuple(week.stored.share for week in weeks))),
             share=True,
             bound=0.05,
         ),
@@ -93,14 +98,17 @@ def panels(year: Year) -> tuple[Panel, ...]:
             lines=(
                 Line("held", tuple(float(state.held) for state in states)),
                 Line("there", tuple(float(state.live) for state in states)),
-                Line("gone, not seen", tuple(float(state.unnoticed) for state in states)),
             ),
+        ),
+        Panel(
+            title="Gone, and taken for live",
+            lines=(Line("addresses", tuple(float(state.unnoticed) for state in states)),),
         ),
     )
 
 
 def _panel(panel: Panel, days: Sequence[float], left: int, top: int) -> str:
-    highest = max((value for line in panel.lines for value in line.values), default=1.0)
+    highest = max([panel.bound or 0.0, *(value for line in panel.lines for value in line.values)])
     step = _step(highest)
     ceiling = step * math.ceil(highest / step - 1e-9)
     last = max(days, default=1.0)
@@ -128,10 +136,9 @@ def _panel(panel: Panel, days: Sequence[float], left: int, top: int) -> str:
             f'<line class="bound" x1="{left}" x2="{left + PANEL_WIDTH}" y1="{at_bound:.1f}" y2="{at_bound:.1f}"/>'
         )
     for number in range(TICKS + 1):
-        x = left + PANEL_WIDTH * number / TICKS
-        shapes.append(
-            f'<text class="dim" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{last * number / TICKS:.0f}</text>'
-        )
+        x, day = left + PANEL_WIDTH * number / TICKS, f"{last * number / TICKS:.0f}"
+        shown = day if number else "day 0"
+        shapes.append(f'<text class="dim" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{shown}</text>')
     for line, colour in zip(panel.lines, COLOURS, strict=False):
         points = " ".join(
             f"{left + day / last * PANEL_WIDTH:.1f},{y(value):.1f}"
