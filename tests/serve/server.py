@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
 from gossamer.ports.control import Control
 from gossamer.serve.api import Api
 from gossamer.serve.app import make_app
 from gossamer.serve.audit import AuditLog
 from gossamer.serve.crawls import Crawls
 from gossamer.serve.door import Door
-from gossamer.serve.listen import Address, config_of, open_socket
+from gossamer.serve.listen import Address, config_of, open_socket, server_of
 from gossamer.serve.pages import page_routes
 from gossamer.serve.tokens import Role, TokenBook
 
@@ -69,7 +67,8 @@ class Running:
         self.api = Api(crawls, Door(book, self.names, is_open=self.is_open), self.audit)
         self._socket = open_socket(Address("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(config_of(make_app(self.api, page_routes(self.api))))
+        app = make_app(self.api, page_routes(self.api))
+        self._server = server_of(app, config_of(app))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
         deadline = time.monotonic() + 10
@@ -78,6 +77,8 @@ class Running:
             time.sleep(0.01)
 
     def end(self) -> None:
+        if not self._thread.is_alive():
+            return
         self._server.should_exit = True
         self._thread.join(10)
         self._socket.close()

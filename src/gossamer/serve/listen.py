@@ -157,11 +157,17 @@ def config_of(app: Starlette, certificate: Path | None = None, key: Path | None 
     )
 
 
+def server_of(app: Starlette, config: uvicorn.Config) -> uvicorn.Server:
+    """The server; the application can see when it is to end."""
+    app.state.server = uvicorn.Server(config)
+    return app.state.server  # type: ignore[no-any-return]
+
+
 def serve(app: Starlette, listening: socket.socket, certificate: Path | None = None, key: Path | None = None) -> None:
     """Answer until a signal comes."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)  # the server ends by it and raises it again afterwards
     try:
         with listening:
-            uvicorn.Server(config_of(app, certificate, key)).run(sockets=[listening])
+            server_of(app, config_of(app, certificate, key)).run(sockets=[listening])
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -7,7 +7,7 @@ HTML's own signs are.
 from __future__ import annotations
 
 import asyncio
-import logging
+import time
 from collections.abc import AsyncIterator, Mapping
 from importlib.resources import files
 from typing import Any, Final
@@ -36,8 +36,8 @@ from gossamer.surface.units import show_count, show_duration, show_size
 from gossamer.version import VERSION
 
 STREAMS_MAX: Final = 64
+ENDING_LOOK_S: Final = 0.25
 STREAM_MAX_S: Final = 3_600.0  # then the browser connects anew, and its session is looked at again
-_log: Final = logging.getLogger("gossamer.serve")
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -45,6 +45,7 @@ _POLICY: Final = (
 PAGE_HEADERS: Final = dict((
     *SECURITY_HEADERS,
     ("Content-Security-Policy", _POLICY),
+    ("Referrer-Policy", "same-origin"),
     ("X-Frame-Options", "DENY"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
 ))  # fmt: skip
@@ -104,7 +105,7 @@ class Pages:
                 visitor = self._visitor(request)
                 if visitor is None:
                     return self._login_page(request, next_path=_own_path(request))
-                served = self._api.crawls.pick(request.query_params.get("crawl", ""))
+                served = self._crawl(request)
                 values = await view.values(served, request.query_params)
             except ApiError as error:
                 return self._fault(request, error)
@@ -112,6 +113,10 @@ class Pages:
             return HTMLResponse(self._templates.get_template(view.template).render(context), headers=PAGE_HEADERS)
 
         return show
+
+    def _crawl(self, request: Request) -> Served:
+        """The crawl that a page is about: the one named, or the first. Raises ApiError."""
+        return self._api.crawls.pick(request.query_params.get("crawl", "") or next(iter(self._api.crawls.all)))
 
     def _visitor(self, request: Request) -> Principal | None:
         self._api.door.check_host(request)
@@ -160,7 +165,7 @@ class Pages:
                 raise ApiError(404, "this page has nothing that changes", field="query.page")
             if self._streams >= STREAMS_MAX:
                 raise ApiError(503, f"{STREAMS_MAX} pages are open already", headers=(("Retry-After", "60"),))
-            served = self._api.crawls.pick(request.query_params.get("crawl", ""))
+            served = self._crawl(request)
         except ApiError as error:
             return self._fault(request, error)
         frame = self._frame(request, visitor, served, view)
@@ -172,16 +177,22 @@ class Pages:
         self._streams += 1
         try:
             async with asyncio.timeout(STREAM_MAX_S):
-                while self._api.door.visitor(request) is not None:
+                while not _is_ending(request) and self._api.door.visitor(request) is not None:
                     fresh = await self._fragments(view, served, frame, request.query_params)
                     changed = {name: html for name, html in fresh.items() if sent.get(name) != html}
                     sent |= changed
                     yield b"data: " + msgspec.json.encode(changed) + b"\n\n" if changed else b": nothing new\n\n"
-                    await asyncio.sleep(view.every_s)
+                    await self._rest(request, view.every_s)
         except (TimeoutError, ApiError):
             return
         finally:
             self._streams -= 1
+
+    @staticmethod
+    async def _rest(request: Request, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not _is_ending(request):  # noqa: ASYNC110 - the server has no event to wait for
+            await asyncio.sleep(ENDING_LOOK_S)
 
     async def _fragments(self, view: View, served: Served, frame: Values, params: Params) -> dict[str, str]:
         template = self._templates.get_template(view.template)
@@ -202,7 +213,7 @@ class Pages:
             if visitor is None:
                 raise ApiError(401, "log in first", field="cookie", allowed="a session")
             fields = await _form(request)
-            served = self._api.crawls.pick(request.query_params.get("crawl", ""))
+            served = self._crawl(request)
             done = await perform(self._api, request, visitor, request.path_params["form"], fields, served)
         except ApiError as error:
             return self._fault(request, error, back)
@@ -279,6 +290,12 @@ class Pages:
             return self._fault(request, ApiError(404, "there is no such file", field="path", value=name))
         data = files("gossamer.serve").joinpath("static", name).read_bytes()
         return Response(data, headers=PAGE_HEADERS | {"Cache-Control": "max-age=300"}, media_type=_STATIC[name])
+
+
+def _is_ending(request: Request) -> bool:
+    """Whether the server is on its way out: a stream would keep it waiting."""
+    server = getattr(request.app.state, "server", None)
+    return server is not None and server.should_exit
 
 
 async def _form(request: Request) -> dict[str, str]:

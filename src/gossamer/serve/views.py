@@ -135,7 +135,7 @@ def rate_chart(shot: Snapshot) -> Markup:
     rates = shot.rate_history[-RATE_COLUMNS_MAX:]
     return columns(
         [
-            Column("now" if index == len(rates) - 1 else f"-{len(rates) - 1 - index}", round(rate * 10), 0,
+            Column("now" if index == len(rates) - 1 else f"-{len(rates) - 1 - index} s", round(rate * 10), 0,
                    f"{show_rate(rate)} pages/s")
             for index, rate in enumerate(rates)
         ],
@@ -302,7 +302,7 @@ def precise(time: float) -> str:
 Form = Literal["takedown", "lift", "pause", "resume", "stop", "host"]
 VIEWS: Final = (
     View(path="/", title="Overview", template="overview.html", values=overview,
-         live=("state", "tiles", "charts", "recent")),
+         live=("state", "tiles", "actions", "charts", "recent")),
     View(path="/hosts", title="Hosts", template="hosts.html", values=hosts, fields=("state", "after")),
     View(path="/host", title="Host", template="host.html", values=host, fields=("host",), in_menu=False,
          live=("standing",), every_s=5.0),

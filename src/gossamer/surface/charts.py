@@ -79,7 +79,7 @@ def columns(points: Sequence[Column], *, wide: bool = False, top_label: str = ""
         width=len(points) * 10,
         height=HEIGHT,
         half=HEIGHT // 2,
-        spoken=escape(", ".join(f"{point.label}: {point.value}" for point in points[:LABELS_MAX])),
+        spoken=escape(", ".join(point.title or f"{point.label}: {point.value}" for point in points[-LABELS_MAX:])),
         shapes=shapes,
         labels=_labels(points, wide=wide),
     )
