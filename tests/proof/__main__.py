@@ -26,28 +26,30 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"proof: no claim {min(unknown)!r}; there are: {' '.join(claim.name for claim in known)}")
         return 2
-    trials = msgspec.json.decode(KEPT.read_bytes(), type=dict[str, Trial]) if KEPT.exists() else {}
     wrong = []
     for claim in known:
         if names and claim.name not in names:
             continue
         print(f"{claim.name}: {claim.words}", file=sys.stderr, flush=True)
         trial = look(claim) if claim.alone and not names else attempt(claim)
-        trials.pop(claim.name, None)
-        if trial is not None:
-            trials[claim.name] = trial
+        save(known, claim.name, trial)
         if trial is None or not trial.holds:
             wrong.append(claim.name)
         print(f"{claim.name}: {trial.count + '; ' + trial.result if trial else 'not tried yet'}", flush=True)
-        save(known, trials)
-    save(known, trials)
     if wrong:
         print(f"proof: not shown: {' '.join(wrong)}", file=sys.stderr)
     return 1 if wrong else 0
 
 
-def save(known: tuple[Claim, ...], trials: dict[str, Trial]) -> None:
-    """Write what is known so far: a proof that is stopped half-way keeps what it has."""
+def save(known: tuple[Claim, ...], name: str, trial: Trial | None) -> None:
+    """Renew one line at once: a proof that is stopped half-way keeps what it has.
+
+    What is kept is read anew, since others may have renewed other lines in the hours that a trial can take.
+    """
+    trials = msgspec.json.decode(KEPT.read_bytes(), type=dict[str, Trial]) if KEPT.exists() else {}
+    trials.pop(name, None)
+    if trial is not None:
+        trials[name] = trial
     kept = {claim.name: trials[claim.name] for claim in known if claim.name in trials}
     KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores."
