@@ -274,6 +274,11 @@ class Node:
         if not task.cancelled():
             task.result()
 
+    @property
+    def failure(self) -> str:
+        """What ended the crawl badly, in words; "" when nothing did."""
+        return "" if self._failure is None else str(self._failure) or type(self._failure).__name__
+
     def snapshot(self, state: str = "") -> Snapshot:
         """What a person is shown now."""
         return self.monitor.snapshot(

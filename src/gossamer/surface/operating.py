@@ -61,6 +61,11 @@ class Operated(Protocol):
     pipeline: Pipeline
 
     @property
+    def failure(self) -> str:
+        """What ended the crawl badly; "" when nothing did."""
+        ...
+
+    @property
     def clock(self) -> Clock:
         """The program's time."""
         ...
@@ -153,7 +158,8 @@ class Operator:
         """Take no more commands, and finish what is to be written."""
         await self._socket.close()
         if self._opened:
-            self._notifier.state("ended", self._node.ending)
+            failure = self._node.failure
+            self._notifier.state("failed" if failure else "ended", failure or self._node.ending)
         await self._notifier.close()
         await asyncio.gather(*self._writing, return_exceptions=True)
         self._writer.shutdown()
