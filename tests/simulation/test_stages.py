@@ -249,3 +249,22 @@ def test_looks_that_are_left_out_would_have_found_nothing(monkeypatch: pytest.Mo
     assert rare.begun == often.begun
     assert few < 2.5 * requests  # a look that finds it, one that finds no other
     assert many > 3.0 * requests
+
+
+def test_a_crawl_whose_external_fetchers_ask_no_more_looks_seldom() -> None:
+    listed = names(3)
+    run = Run(farm(listed, chain), config(), roots(listed))
+    run.go(20.0)
+    fetch = msgspec.structs.replace(run.context.config.fetch, external=True)
+    run.context.config = msgspec.structs.replace(run.context.config, fetch=fetch)
+    before, looks, next_time = len(run.begun), 0, run.partition.next_time
+
+    def look() -> float | None:
+        nonlocal looks
+        looks += 1
+        return next_time()
+
+    run.partition.next_time = look  # type: ignore[method-assign]
+    run.go(60.0)
+    assert len(run.begun) == before > 30
+    assert looks < 60  # every few seconds, not every millisecond
