@@ -87,7 +87,7 @@ async def ask(served: Served, command: AnyCommand, wanted: type[A]) -> A:
             answer.message,
             field=f"body.{answer.field}" if answer.field else "",
             value=answer.value,
-            allowed=answer.allowed,
+            allowed=answer.allowed.removeprefix("allowed: "),
             headers=wait,
         )
     raise ApiError(500, f"the crawl answered {type(answer).__name__} to {type(command).__name__}")

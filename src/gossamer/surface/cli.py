@@ -230,12 +230,23 @@ def _run(engine: Engine, config: Config, *, plain: bool, quiet: bool) -> tuple[i
     status = StatusFile(Path(config.directory) / "log")
     if quiet:
         views = _Views([status])
-        return engine.run_crawl(config, views), views.last
+        return _told(engine, config, views), views.last
     lines = plain or not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     with PlainLines(sys.stdout) if lines else LiveDisplay(Console(highlight=False, markup=False)) as display:
         views = _Views([display, status])
-        code = engine.run_crawl(config, views)
+        code = _told(engine, config, views)
     return code, views.last
+
+
+def _told(engine: Engine, config: Config, views: _Views) -> int:
+    """Run a crawl. What ends it badly stands in its last word, which would say until it is old that it runs."""
+    try:
+        return engine.run_crawl(config, views)
+    except Exception as error:
+        if views.last is not None:
+            why = str(error) if isinstance(error, GossamerError) else f"an error in gossamer itself: {error!r}"
+            views.show(msgspec.structs.replace(views.last, state="stopped", state_detail=why))
+        raise
 
 
 @app.command()

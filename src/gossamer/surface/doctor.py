@@ -107,7 +107,7 @@ def _hosts(patient: Patient) -> Diagnosis:
     )
     most = giants[0][0]
     advice = (
-        f"let them take their time, or bound them: limits.site_pages, scope.exclude, or a budget of {most}",
+        f"let them take their time, or bound them: limits.site_pages, scope.exclude, a budget for {most} alone",
         "more hosts would fill the time between their requests, and not shorten theirs",
     )
     share = (
@@ -174,9 +174,7 @@ def _digest(patient: Patient) -> Diagnosis:
 def _slots(patient: Patient) -> Diagnosis:
     shot = patient.shot
     told = f"{show_count(shot.hosts_waiting)} hosts with work wait on disk for one of {show_count(shot.slots)} slots"
-    return _made(
-        patient, Resource.SLOTS, (f"frontier.slots above {shot.slots}: each costs about 20 KB of memory",), told
-    )
+    return _made(patient, Resource.SLOTS, (f"frontier.slots above {shot.slots}, as far as memory allows",), told)
 
 
 def _lanes(patient: Patient) -> Diagnosis:
