@@ -16,7 +16,7 @@ from gossamer.core.context import Context
 from gossamer.core.dispatch import drop_place
 from gossamer.core.hostqueue import Place
 from gossamer.model.event import FetchEvent
-from gossamer.model.limits import LEVELS, SWEPT_AT_ONCE_MAX
+from gossamer.model.limits import LEVELS, SWEPT_AT_ONCE_MAX, SWEPT_SCANNED_MAX
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Entry, HostRow, State, UrlRow
 from gossamer.model.url import Url, parse
@@ -35,9 +35,10 @@ def carry_on(context: Context, events: list[FetchEvent], now: float) -> bool:
         return False
     takedown = kept.takedown
     start, stop = key_range(takedown.target)
-    found = context.store.scan(Cf.URL, max(start, kept.cursor or "").encode(), stop.encode(), SWEPT_AT_ONCE_MAX)
+    found = context.store.scan(Cf.URL, max(start, kept.cursor or "").encode(), stop.encode(), SWEPT_SCANNED_MAX)
     own = compile_takedowns([msgspec.structs.replace(takedown, lifted=0.0)])
-    changes, hosts, count, visited = Changes(context.store), dict[str, HostRow](), 0, 0.0
+    changes, hosts, count, covered, visited = Changes(context.store), dict[str, HostRow](), 0, 0, 0.0
+    more = found[-1][0] if len(found) == SWEPT_SCANNED_MAX else None
     for slot, raw in found:
         stage = decode_stage(raw)
         url = parse(stage.url)
@@ -49,15 +50,19 @@ def carry_on(context: Context, events: list[FetchEvent], now: float) -> bool:
         if row is None or host is None:
             continue
         hosts[stage.host] = host
+        covered += 1
         visited = max(visited, row.visited)
         if takedown.in_force:
             count += not row.halted and _halt(context, changes, key, row, host, takedown.id, events, now)
         elif row.halted == takedown.id:
             count += _release(context, changes, key, row, host, now)
+        if covered == SWEPT_AT_ONCE_MAX:
+            more = slot
+            break
     for host in hosts.values():
         context.ledger.put(changes, host)
-    more = found[-1][0].decode() + "\x00" if len(found) == SWEPT_AT_ONCE_MAX else None
-    context.takedowns.swept(changes, kept, more, count, visited, now)
+    cursor = None if more is None else more.decode() + "\x00"
+    context.takedowns.swept(changes, kept, cursor, count, visited, now)
     context.apply(changes)
     return True
 

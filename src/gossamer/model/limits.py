@@ -43,7 +43,8 @@ LEASES_MAX: Final = 1_000  # held by external fetchers at once
 LEASE_GRACE_S: Final = 10.0  # after the time that an exchange may take
 LEASE_WAIT_MAX_S: Final = 30.0
 NOTIFICATIONS_MAX: Final = 1_000  # on their way to the operator; more are counted and dropped
-SWEPT_AT_ONCE_MAX: Final = 100  # rows looked at in one commit of a takedown: their hosts and copies fit into memory
+SWEPT_AT_ONCE_MAX: Final = 100  # rows changed in one commit of a takedown: their hosts and copies fit into memory
+SWEPT_SCANNED_MAX: Final = 2_000  # rows looked at for them; some 10 ms
 
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)
 ROBOTS_MAX_BYTES: Final = 500 * KIB

@@ -20,7 +20,7 @@ from gossamer.core.robotsdesk import synthetic_disallow
 from gossamer.model import control
 from gossamer.model.config import Config
 from gossamer.model.control import AnyAnswer, AnyCommand, Done, Refused, Taken, bad_value
-from gossamer.model.errors import GossamerError
+from gossamer.model.errors import GossamerError, StoreError
 from gossamer.model.limits import ADDED_URLS_MAX, LEVELS, TAKEDOWN_TEXT_MAX_CHARS
 from gossamer.model.ping import Ping
 from gossamer.model.record import HostRow
@@ -128,10 +128,17 @@ class Operator:
             self._list.exclusions.merge(lost)
 
     async def open(self) -> None:
-        """Take commands from now on, and hold to the pause that was ordered before. Raises StoreError."""
+        """Take commands from now on, and hold to the pause that was ordered before.
+
+        Where no socket can be made (some shared folders have none) the crawl goes on without, and counts that: the
+        exclusion list is looked at all the same.
+        """
         self._node.pipeline.dispatch.pause(self._node.partition.orders.paused())
-        await self._socket.open()
         self._opened = True
+        try:
+            await self._socket.open()
+        except StoreError:
+            self._node.count_error("control-socket")
 
     def look(self) -> None:
         """Hold to the exclusion list if it has changed; to be called often. Raises StoreError when it is damaged.
