@@ -83,7 +83,8 @@ def test_every_bound_of_the_crawl_has_a_diagnosis() -> None:
 
 
 def test_the_main_process_and_its_handshakes() -> None:
-    late = msgspec.structs.replace(SHOT, loop_late_s=0.2)
+    late = msgspec.structs.replace(SHOT, loop_late_s=0.2, rate_now=300.0)
+    assert diagnose(patient(shot=msgspec.structs.replace(late, rate_now=2.0))).resource is Resource.HOSTS
     assert diagnose(patient(shot=late)).resource is Resource.MAIN
     many = msgspec.structs.replace(SHAKING, handshakes=9_000, visits=9_000)
     assert diagnose(patient(shot=late, log=many)).resource is Resource.TLS

@@ -21,7 +21,8 @@ GIANTS_MAX: Final = 3  # hosts that are named
 GIANT_SHARE: Final = 0.8  # of the queue in so few hosts
 GIANT_HOSTS_MIN: Final = 4  # hosts known, before few of them can be told from all
 GIANT_PENDING_MIN: Final = 50
-LOOP_LATE_S: Final = 0.05  # the main process comes so late to what is due
+LOOP_LATE_S: Final = 0.1  # the main process comes so late to what is due
+LOOP_RATE_MIN: Final = 20.0  # pages a second, below which it is others who keep it from coming
 HANDSHAKE_CPU_S: Final = 0.0006  # CPU of a new TLS connection in the main process
 TLS_TIME_SHARE: Final = 0.5  # of the time of requests that connecting takes
 TLS_CPU_SHARE: Final = 0.3  # of one core
@@ -146,7 +147,8 @@ def _tls(patient: Patient) -> Diagnosis | None:
 
 def _main(patient: Patient) -> Diagnosis | None:
     shot = patient.shot
-    if shot.loop_late_s < LOOP_LATE_S or shot.bound.name in (BoundName.DIGEST, BoundName.DISK, BoundName.MEMORY):
+    is_late = shot.loop_late_s >= LOOP_LATE_S and shot.rate_now >= LOOP_RATE_MIN
+    if not is_late or shot.bound.name in (BoundName.DIGEST, BoundName.DISK, BoundName.MEMORY):
         return None
     late = f"the main process comes {show_duration(shot.loop_late_s)} late to what is due"
     advice = (
