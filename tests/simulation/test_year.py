@@ -28,6 +28,8 @@ from gossamer.surface.yearchart import chart
 from gossamer.surface.yeartext import YearView
 from tests.support.warc import make_job
 
+pytestmark = pytest.mark.timeout(600)  # fifteen seconds of CPU, on a machine that may be busy
+
 SMALL = Plan(hosts=40, urls=3_000, days=60.0, budget_per_day=60)
 TINY = Plan(hosts=12, urls=300, days=14.0, budget_per_day=10)
 

@@ -107,6 +107,7 @@ def simulate(plan: Plan, progress: Callable[[Progress], None] = lambda _progress
             progress(_progress(plan, world, run, book))
         if over:
             due += WEEK_DAYS * DAY_S
+            due = end if end - due < WEEK_DAYS / 2 * DAY_S else due  # a day or two are no week
             weeks.append(_week(plan, world, run, book, visits, stored))
             visits, stored = msgspec.structs.replace(book.visits), msgspec.structs.replace(run.account.total)
     return Year(
