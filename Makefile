@@ -12,8 +12,8 @@ DIR    ?= crawl
 ARGS   ?=
 SECONDS ?= 3600
 CLAIM  ?=
-# Tests that measure time run alone, after the others.
-JOBS   ?= 2
+# Most tests wait for programs and servers; those that measure time run alone, after the others.
+JOBS   ?= 3
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
 .PHONY: help install crawl test packages replay fuzz proof lint format bench soak refresh year lock clean

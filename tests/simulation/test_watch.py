@@ -55,7 +55,7 @@ def test_a_sound_crawl_has_no_faults_and_every_step_was_looked_at() -> None:
 
 
 def no_gap(patch: Patch) -> None:
-    patch.setattr("gossamer.core.account.gap_s", lambda *_: 0.0)
+    patch.setattr("gossamer.core.account.host_gap_s", lambda *_: 0.0)
 
 
 def no_lane_gap(patch: Patch) -> None:

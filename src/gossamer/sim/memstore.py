@@ -60,7 +60,7 @@ class MemoryStore:
         """Apply all or nothing."""
         self._check()
         orders = self._order
-        for cf, key, value in ops:
+        for cf, key, value in ops if isinstance(ops, list) else list(ops):  # they may look at the store as it was
             values, order = self._values[cf], orders.get(cf)
             if value is None:
                 if values.pop(key, None) is not None and order is not None:
