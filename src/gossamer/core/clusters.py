@@ -43,12 +43,14 @@ def judge(
         original = copies.holder(changes, key, job.payload_digest)
     elif digest.pointer is not None and job.payload and not job.truncated and not digest.noarchive:
         copies.remember_copy(changes, job.payload_digest, key, turn.url, job.date, digest.pointer)
-    if original is None and not row.filed:
-        original = _near(changes, key, row)
+    probe = copies.Probe(changes, row.simhash) if not original and not row.filed and row.simhash is not None else None
+    if probe is not None:
+        original = copies.confirmed(changes, probe.near(key), row)
     named = canonicals.judge(changes, host, key, row)
-    original = _named(context, changes, key, named, now) if named else original
+    if named:  # the page named may leave the tables: what was read of them is old then
+        original, probe = _named(context, changes, key, named, now), None
     yielding = original if original and not named and _yields(context, changes, original, key) else None
-    _settle(context, changes, key, row, host, None if yielding else original, now)
+    _settle(context, changes, key, row, host, None if yielding else original, now, probe)
     totals = context.counters.totals
     totals.exact += row.duplicate_kind == "exact"
     totals.near += row.duplicate_kind == "near"
@@ -128,14 +130,24 @@ def _yields(context: Context, changes: Changes, original: str, key: str) -> bool
 
 
 def _settle(
-    context: Context, changes: Changes, key: str, row: UrlRow, host: HostRow, original: str | None, now: float
+    context: Context,
+    changes: Changes,
+    key: str,
+    row: UrlRow,
+    host: HostRow,
+    original: str | None,
+    now: float,
+    probe: copies.Probe | None = None,
 ) -> None:
-    """Make a page a copy of `original`, or an original that others are compared with."""
+    """Make a page a copy of `original`, or an original that others are compared with.
+
+    `probe`: the tables for the row's simhash, where they were read in this commit and are as they were.
+    """
     _assign(context, changes, key, row, host, original, now)
     if original:
         _unfile(changes, key, row)
     elif not row.filed and row.simhash is not None:
-        copies.Probe(changes, row.simhash).file(key)
+        (probe or copies.Probe(changes, row.simhash)).file(key)
         row.filed = True
 
 
