@@ -22,6 +22,8 @@ from gossamer.model.control import (
     Leases,
     LiftTakedown,
     ListTakedowns,
+    Look,
+    Looked,
     PatchHost,
     ReadFreshness,
     ReadHost,
@@ -30,15 +32,19 @@ from gossamer.model.control import (
     Takedowns,
     Taken,
     Tell,
+    bad_value,
 )
+from gossamer.model.limits import LEVELS
 from gossamer.model.takedown import Step, StepName, Takedown, Target
 from gossamer.model.view import HostView
+from gossamer.policy.takedown import TargetError, check_words, checked
+from tests.surface.samples import snapshot
 
 NOW = 1_767_225_600.0
 
 
 class FakeControl:
-    """Answers as a healthy crawl would."""
+    """Answers as a healthy crawl would; `tests/contract/test_control` holds it to that."""
 
     def __init__(self) -> None:
         self.asked: list[AnyCommand] = []
@@ -54,8 +60,13 @@ class FakeControl:
 
     def _answer(self, command: AnyCommand) -> AnyAnswer:
         match command:
-            case TakeDown() | LiftTakedown() | ListTakedowns():
-                return Takedowns(takedowns=(takedown(),))
+            case TakeDown():
+                return _fault_of(command) or Takedowns(takedowns=(takedown(),))
+            case LiftTakedown() | ListTakedowns():
+                known = command.id == takedown().id or (command.id == "" and isinstance(command, ListTakedowns))
+                return Takedowns(takedowns=(takedown(),)) if known else _unknown(command.id)
+            case AddSeeds() | AddUrls() if not 0 <= command.level < LEVELS:
+                return bad_value("level", command.level, "no such level", f"0 to {LEVELS - 1}")
             case AddSeeds() | AddUrls() | Tell():
                 return Taken(taken=len(command.urls), known=1, refused={"http://x.example/": "scope-outside"})
             case ReadHost() | PatchHost():
@@ -65,7 +76,11 @@ class FakeControl:
             case Lease():
                 return Leases(leases=()) if self.nothing_to_lease else Leases(leases=(leased(),))
             case Complete():
-                return Completed(taken=tuple(result.lease for result in command.results))
+                given = {result.lease: result.lease == leased().lease for result in command.results}
+                taken = tuple(name for name, is_ours in given.items() if is_ours)
+                return Completed(taken=taken, refused={name: "gone" for name in given if name not in taken})
+            case Look():
+                return Looked(snapshot=snapshot())
             case Change():
                 return Changed(changes=("limits.pages: none -> 5",))
             case _:
@@ -74,6 +89,19 @@ class FakeControl:
     @property
     def last(self) -> AnyCommand:
         return self.asked[-1]
+
+
+def _fault_of(command: TakeDown) -> Refused | None:
+    try:
+        checked(command.target)
+    except TargetError as error:
+        return bad_value("target", command.target.value, str(error), error.allowed)
+    fault = check_words(command.reason, command.ticket, command.by)
+    return bad_value(fault[0], getattr(command, fault[0]), fault[1]) if fault is not None else None
+
+
+def _unknown(id_: str) -> Refused:
+    return Refused(code="not-found", message=f"there is no takedown {id_[:100]}", field="id", value=id_[:100])
 
 
 def takedown() -> Takedown:

@@ -106,6 +106,7 @@ class Operator:
         self._list = TakedownList(node.directory)
         self._stamp: Stamp = ABSENT
         self._opened = False
+        self._closed = False
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="exclusions")
         self._writing: set[asyncio.Future[object]] = set()
         self._socket = ControlSocket(node.directory, self.ask)
@@ -163,6 +164,7 @@ class Operator:
 
     async def close(self) -> None:
         """Take no more commands, and finish what is to be written."""
+        self._closed = True
         await self._socket.close()
         if self._opened:
             failure = self._node.failure
@@ -187,6 +189,8 @@ class Operator:
 
     async def ask(self, command: AnyCommand) -> AnyAnswer:
         """Do what is asked, and say what came of it."""
+        if self._closed:
+            return Refused(code="not-running", message="the crawl has ended")
         try:
             return await self._do(command)
         except GossamerError as error:
