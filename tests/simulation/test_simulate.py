@@ -62,12 +62,13 @@ def test_a_small_web_for_days_keeps_every_promise(month: Month) -> None:
     keys = {claim.key.rstrip("0123456789") for claim in claims}
     assert keys == {
         "politeness", "robots", "site-budget", "level-starvation", "host-starvation", "host-first", "important-first",
-        "coverage-", "traps", "freshness",
+        "coverage-", "copies", "copies-mistaken", "traps", "freshness",
     }  # fmt: skip
     assert month.turns > 3_000
     assert month.coverage.wanted == month.coverage.fetched > 2_000
     assert month.totals.exact > 50
     assert month.totals.near > 5
+    assert month.coverage.recognised > 50
     assert len(month.freshness) == 10
     fresh = [point.fresh for point in month.freshness]
     assert fresh == sorted(fresh, reverse=True)  # nothing is visited again so soon
@@ -118,6 +119,9 @@ def test_every_claim_can_fail(month: Month) -> None:
     depths = {**month.coverage.depths}
     depths[1] = msgspec.structs.replace(depths[1], fetched=depths[1].wanted * 98 // 100)
     assert broken(month, coverage=msgspec.structs.replace(month.coverage, depths=depths)) == {"coverage-1"}
+    cover = month.coverage
+    assert broken(month, coverage=msgspec.structs.replace(cover, recognised=cover.alike * 98 // 100)) == {"copies"}
+    assert broken(month, coverage=msgspec.structs.replace(cover, mistaken=1)) == {"copies-mistaken"}
     points = [msgspec.structs.replace(point, poisson_fresh=point.poisson_expected - 0.15) for point in month.freshness]
     assert broken(month, freshness=points) == {"freshness"}
 

@@ -1,4 +1,7 @@
-"""What of the seeded web a crawl has fetched, by depth, and what became of the rest. Asks the store for every page."""
+"""What of the seeded web a crawl has fetched, by depth, what became of the rest, and which pages it took for copies.
+
+Asks the store for every page.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from gossamer.core.changes import decode_url
-from gossamer.model.record import Cf, State
+from gossamer.model.record import Cf, State, UrlRow
 from gossamer.ports.store import Store
 from gossamer.sim.world import World
 from gossamer.sim.worldhost import Host
-from gossamer.sim.worldpage import depth_of, page_of, wanted
+from gossamer.sim.worldpage import BRANCHING, Page, change_law, depth_of, original_of, page_of, wanted
 
 LINE_PAGES = 1_000  # rows read from the store at once
+COPIES = ("copy", "near")
 
 
 class DepthCover(msgspec.Struct):
@@ -33,6 +37,9 @@ class Coverage(msgspec.Struct):
     trapped_fetched: int = 0
     budgeted: int = 0  # pages that were not fetched because their site has had its fetches
     hosts_out: dict[str, int] = {}  # hosts of which nothing is wanted
+    alike: int = 0  # copies that showed, when they were visited last, what their original showed then
+    recognised: int = 0  # those of them that are known as copies, or their original as a copy of them
+    mistaken: int = 0  # pages known as copies of what they are no copies of
 
     @property
     def wanted(self) -> int:
@@ -74,6 +81,8 @@ def cover(world: World, store: Store, spent: AbstractSet[str]) -> Coverage:
         for first in range(0, host.size, LINE_PAGES):
             numbers = range(first, min(first + LINE_PAGES, host.size))
             _cover_some(found, missed, host, store, numbers, spent=host.site in spent)
+        if not host.trap:
+            _compare(found, world, host, store)
     found.missed = dict(missed.most_common())
     found.hosts_out = dict(outside.most_common())
     found.depths = dict(sorted(found.depths.items()))
@@ -88,6 +97,8 @@ def _cover_some(
     for page, raw in zip(pages, rows, strict=True):
         row = decode_url(raw) if raw is not None else None
         fetched = row is not None and row.visits > 0
+        if row is not None and row.duplicate_of and page.kind in ("page", *COPIES):
+            found.mistaken += row.duplicate_of not in _family(host, page)
         if host.trap:
             found.trapped_wanted += 1
             found.trapped_fetched += fetched
@@ -102,3 +113,32 @@ def _cover_some(
             missed["not found yet, or refused as a link"] += 1
         elif not fetched:
             missed[row.reason or ("still queued" if row.state is State.QUEUED else row.state.name.lower())] += 1
+
+
+def _family(host: Host, page: Page) -> set[str]:
+    """Keys of the pages that show the same as a page, itself included."""
+    first = original_of(page) if page.kind in COPIES else page.number
+    children = range(first * BRANCHING + 1, min(first * BRANCHING + BRANCHING + 1, host.size))
+    same = [each for each in (page_of(host, number) for number in children) if each.kind in COPIES]
+    return {host.key(each.path) for each in (page_of(host, first), *same)}
+
+
+def _compare(found: Coverage, world: World, host: Host, store: Store) -> None:
+    """Count the copies of a host that showed what their original did, and those of them that are known."""
+    for number in range(host.size):
+        page = page_of(host, number)
+        if page.kind != "copy" and not (page.kind == "near" and host.texts):
+            continue
+        original = page_of(host, original_of(page))
+        keys = [host.key(each.path) for each in (original, page)]
+        rows = [decode_url(raw) for raw in store.get_many(Cf.URL, [key.encode() for key in keys]) if raw is not None]
+        versions = {change_law(original).at(world.days_at(row.visited))[0] for row in rows if _shows(row)}
+        if len(rows) != len(keys) or not all(map(_shows, rows)) or len(versions) != 1:
+            continue
+        found.alike += 1
+        family = _family(host, page)
+        found.recognised += any(row.duplicate_of in family for row in rows)
+
+
+def _shows(row: UrlRow) -> bool:
+    return row.visits > 0 and row.status == 200

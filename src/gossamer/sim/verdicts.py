@@ -15,6 +15,7 @@ from gossamer.sim.rates import Rate
 
 RATE_SLACK: Final = 0.02  # by which a rate may miss what arithmetic says
 COVERED: Final = 0.99  # of the wanted pages at each depth
+RECOGNISED: Final = 0.99  # of the copies that showed the same as their original
 COVER_DAYS_MIN: Final = 3.0  # shorter runs are not judged by it: hosts are away for as long
 TRAPPED_MAX: Final = (
     400  # requests: a hundred hosts of one site tell that their names have no end, and some are under way
@@ -50,7 +51,9 @@ def judge_rates(rates: list[Rate]) -> list[Claim]:
 
 def judge(month: Month) -> list[Claim]:
     """Everything that is claimed of the large run."""
-    return [*_manners(month), *_starvation(month), *_cover(month), *_effort(month), *_fresh(month)]
+    return [
+        *_manners(month), *_starvation(month), *_cover(month), *_copies(month), *_effort(month), *_fresh(month)
+    ]  # fmt: skip
 
 
 def _manners(month: Month) -> list[Claim]:
@@ -112,6 +115,22 @@ def _cover(month: Month) -> list[Claim]:
         text = f"fetched at depth {depth}, of {cover.wanted:,} wanted pages"
         claims.append(Claim(f"coverage-{depth}", text, f"≥ {COVERED:.0%}", f"{share:.2%}", share >= COVERED))
     return claims
+
+
+def _copies(month: Month) -> list[Claim]:
+    cover = month.coverage
+    share = cover.recognised / max(1, cover.alike)
+    known = Claim(
+        "copies",
+        f"copies known as such, of {cover.alike:,}",
+        f"≥ {RECOGNISED:.0%}",
+        f"{share:.2%}",
+        share >= RECOGNISED,
+    )
+    mistaken = Claim(
+        "copies-mistaken", "pages taken for copies of others", "0", f"{cover.mistaken:,}", not cover.mistaken
+    )
+    return [known, mistaken] if cover.alike else [mistaken]
 
 
 def _effort(month: Month) -> list[Claim]:
