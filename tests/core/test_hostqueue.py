@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.changes import Changes
-from gossamer.core.hostqueue import HostQueue, Place, dequeue, enqueue
+from gossamer.core.hostqueue import READ_AHEAD, HostQueue, Place, dequeue, enqueue
 from gossamer.core.keys import QUEUE_LEVELS, due_bound, due_key, queue_key, queue_place, waiting_key
 from gossamer.core.waiting import Waiting
 from gossamer.model.record import Cf, Entry, HostRow
@@ -54,6 +54,37 @@ def test_a_lease_that_is_given_back_is_next_again() -> None:
     again = queue.take(chance, 0.5)
     assert again is not None
     assert again.key == second.key
+
+
+class Counted(MemoryStore):
+    """Counts the rows that scans bring, and knows where the last one began: what was deleted before costs a climb."""
+
+    rows = 0
+    start = b""
+
+    def scan(self, cf: Cf, start: bytes, stop: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        found = super().scan(cf, start, stop, limit)
+        self.rows, self.start = self.rows + len(found), start
+        return found
+
+
+def test_what_is_done_is_not_read_again() -> None:
+    """However much is done, a step reads what it hands out and what lies ahead of that, also after a restart."""
+    store, row, chance = Counted(), host(), random.Random(1)
+    fill(store, row, [3] * 3_000)
+    queue = HostQueue(store, row)
+    for count in range(1, 2_991):
+        place = queue.take(chance, 0.5)
+        assert place is not None
+        finish(store, row, queue, place)
+        assert store.rows <= count + READ_AHEAD
+        assert queue_place(store.start)[1] >= count - READ_AHEAD
+    store.rows = 0
+    queue = HostQueue(store, row)
+    left = [place.key for place in iter(lambda: queue.take(chance, 0.5), None) if place is not None]
+    assert left == [f"k{n}" for n in range(2_991, 3_001)]
+    assert store.rows <= 10 + READ_AHEAD
+    assert queue_place(store.start)[1] >= 2_991
 
 
 STEPS = st.lists(st.sampled_from("tdbnr"), max_size=120)

@@ -206,15 +206,18 @@ def test_redirects_to_forbidden_addresses_are_refused_in_a_crawl_of_everything(w
     targets = ["169.254.169.254", "[::ffff:10.0.0.1]", "[64:ff9b::a00:1]", "100.64.0.1", "0x7f.1.1.1", "[::1]", "10.1"]
     links = "".join(f'<a href="http://{target}/">link</a>' for target in targets)
     table = {"/": links, **{f"/to{n}": redirect(f"http://{target}/latest") for n, target in enumerate(targets)}}
+    table["/robots.txt"] = robots("User-agent: *\nDisallow:\nSitemap: /inside.xml\nSitemap: http://10.2.2.2/map.xml\n")
+    table["/inside.xml"] = redirect("http://10.3.3.3/map.xml")
     host = web.add("door.example", pages(table))
-    seeds = [host + path for path in table]
+    seeds = [host + path for path in table if not path.endswith((".txt", ".xml"))]
     options = {"scope": {"mode": "any"}, "identity": {"contact": "https://operator.example/bot"},
                "net": {"allow": ["127.90.0.0/16"]}}  # fmt: skip
     crawl = make_crawl(*seeds, options=options)
     sound(crawl, crawl.run(timeout_s=10 + SETTLE_S))
     events = crawl.events()
     assert {event["host"] for event in events if event.get("status")} == {host.removeprefix("http://")}
-    for target in targets:
+    assert "/inside.xml" in web.targets("door.example")
+    for target in [*targets, "10.3.3.3"]:
         explained = crawl.ask("explain", f"http://{target}/")
         assert "address-forbidden" in explained.out, explained.out
 

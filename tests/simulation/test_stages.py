@@ -6,6 +6,8 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from tests.simulation.wild import wild_web
 HOST = "h0.example"
 START = 1_700_000_000.0
 ROOT = Path(__file__).parents[2]
+LOOKS_MAX = 3.0  # for each request: one that finds it, one that finds no other, and what resolves and digests wake
 
 
 def wild_log(seed: int) -> str:
@@ -249,6 +252,26 @@ def test_looks_that_are_left_out_would_have_found_nothing(monkeypatch: pytest.Mo
     assert rare.begun == often.begun
     assert few < 2.5 * requests  # a look that finds it, one that finds no other
     assert many > 3.0 * requests
+
+
+@pytest.mark.parametrize("count", [10, 250])
+def test_looks_for_a_request_do_not_grow_with_hosts(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them rest most of the time: what ends anywhere must not make everybody look."""
+    listed = names(count)
+    run = Run(farm(listed, chain), config(limits={"depth": 10**6}), roots(listed), dns_s=0.05)
+    looks: Counter[str] = Counter()
+    for name in ("next_turn", "next_time"):
+        real = getattr(run.partition, name)
+
+        def look(*now: float, name: str = name, real: Callable[..., object] = real) -> object:
+            looks[name] += 1
+            return real(*now)
+
+        monkeypatch.setattr(run.partition, name, look)
+    run.go(12.0)
+    assert len(run.begun) >= 9 * count
+    assert looks["next_turn"] < LOOKS_MAX * len(run.begun)
+    assert looks["next_time"] < LOOKS_MAX * len(run.begun)
 
 
 def test_a_crawl_whose_external_fetchers_ask_no_more_looks_seldom() -> None:
