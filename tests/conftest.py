@@ -13,9 +13,18 @@ from hypothesis import HealthCheck, settings
 from tests.support.manual import find_manual
 from tests.support.nginx import Nginx, nginx_path
 
-settings.register_profile("gossamer", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("gossamer")
 LONG = os.environ.get("GOSSAMER_LONG", "") not in {"", "0"}  # the proof: also what takes minutes, and more of the rest
+
+
+def examples(count: int) -> int:
+    """How many examples of a costly property are tried: all in the long mode, else a third."""
+    return count if LONG else -(-count // 3)
+
+
+settings.register_profile(
+    "gossamer", deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("gossamer")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.record import Cf
 from gossamer.ports.store import Op, Store
 from gossamer.sim.memstore import JournalStore, MemoryStore
+from tests.conftest import examples
 
 STORES: dict[str, Callable[[Path], Store]] = {
     "rocksdb": RocksStore,
@@ -138,7 +139,7 @@ OPS = st.lists(
              max_size=6), max_size=12)  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=OPS)
 def test_the_fake_and_rocksdb_agree(tmp_path_factory: pytest.TempPathFactory, batches: list[list[Op]]) -> None:
     real, fake = RocksStore(tmp_path_factory.mktemp("store")), JournalStore()

@@ -24,6 +24,7 @@ from gossamer.core.ledger import Ledger
 from gossamer.core.waiting import Waiting
 from gossamer.model.record import Cf, HostRow
 from gossamer.sim.memstore import MemoryStore
+from tests.conftest import examples
 
 HOSTS = [f"h{number}" for number in range(7)]
 ADDRESSES = ["20.0.0.1", "20.0.0.2"]
@@ -219,4 +220,4 @@ class Model(RuleBasedStateMachine):
 
 
 TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestModel.settings = settings(max_examples=examples(150), stateful_step_count=50, deadline=None)

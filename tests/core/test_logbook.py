@@ -17,6 +17,7 @@ from gossamer.model.jsonbytes import encode
 from gossamer.model.page import Kind
 from gossamer.sim.memstore import MemoryStore
 from gossamer.surface.crawllog import CURRENT, CrawlLog
+from tests.conftest import examples
 
 
 def event(number: int) -> FetchEvent:
@@ -51,7 +52,7 @@ def test_a_line_leaves_the_store_once_the_log_has_it() -> None:
     assert Logbook(store).left == [encode(event(3)), encode(event(4))], "numbers go on"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from(["commit", "log", "log half", "tear", "die", "rotate"]), max_size=40))
 def test_after_any_end_the_log_has_every_line_once(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
     folder = tmp_path_factory.mktemp("log")

@@ -18,6 +18,7 @@ from gossamer.sim.make import config
 from gossamer.sim.memstore import MemoryStore
 from gossamer.sim.run import Run
 from gossamer.sim.web import Answer, SimWeb, redirect, refused, robots
+from tests.conftest import examples
 
 HOSTS = [f"h{n}.example" for n in range(5)]
 ADDRESSES = ["20.0.0.1", "20.0.0.2"]
@@ -178,4 +179,4 @@ class Crawler(RuleBasedStateMachine):
 
 
 TestCrawler = Crawler.TestCase
-TestCrawler.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestCrawler.settings = settings(max_examples=examples(150), stateful_step_count=60, deadline=None)

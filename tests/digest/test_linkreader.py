@@ -18,6 +18,7 @@ from gossamer.model.limits import LINKS_PER_PAGE_MAX
 from gossamer.model.reason import Reason
 from gossamer.model.url import Base, parse
 from gossamer.policy.scope import compile_scope
+from tests.conftest import examples
 
 Page = tuple[str, str, list[str]]  # its URL, its encoding, its links as written
 
@@ -65,7 +66,7 @@ _PAGES = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(deadline=None, max_examples=examples(1_000))
 @given(pages=st.lists(_PAGES, min_size=2, max_size=4))
 @example(pages=[("http://example.com/a/x", "utf-8", [text]) for text in ("http:?q", "http:", "?q")] * 2)
 @example(pages=[(f"http://example.com/a/{name}", "utf-8", ["http:?q", "http:", "h\nttp:?q", " ?q"]) for name in "xy"])

@@ -18,7 +18,8 @@ from gossamer.surface.doctor import Diagnosis, diagnose
 from gossamer.surface.doctorlook import look
 from gossamer.surface.reader import Reader
 from tests.http.raw_server import Peer
-from tests.support.crawl import Crawl, making
+from tests.support.crawl import Crawl
+from tests.support.evidence import making
 from tests.support.web import HTML, Web, pages, reply
 
 MakeCrawl = Callable[..., Crawl]

@@ -23,7 +23,8 @@ from gossamer.policy.twins import Pair
 from gossamer.surface.explainview import moment
 from tests.e2e.living_record import Life, gathered, key_of
 from tests.e2e.living_web import ABUSERS, FORMS, LATER, LivingWeb
-from tests.support.crawl import Crawl, making
+from tests.support.crawl import Crawl
+from tests.support.evidence import making
 from tests.support.living import until
 from tests.support.web import Web
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.http.raw_server import Peer
-from tests.support.crawl import Crawl, making
+from tests.support.crawl import Crawl
+from tests.support.evidence import making
 from tests.support.web import HTML, Reply, Web, pages, reply
 
 CALM: dict[str, dict[str, Any]] = {"politeness": {"min_delay": "20ms", "start_jitter": 0}}

@@ -130,7 +130,7 @@ def test_writes_that_fail_in_the_middle(web: Web, make_crawl: MakeCrawl, part: s
     whole(crawl, site, refetched_max=IN_FLIGHT_MAX)
 
 
-@pytest.mark.parametrize("size_kib", [64, 256, 1024])
+@pytest.mark.parametrize("size_kib", [64, *(pytest.param(size, marks=pytest.mark.long) for size in (256, 1024))])
 def test_a_quota_that_is_reached_again_and_again(web: Web, make_crawl: MakeCrawl, size_kib: int) -> None:
     """Little by little more room: each start gets a little further, none loses anything."""
     site = Site(web, 60)

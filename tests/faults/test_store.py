@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,24 +11,35 @@ from rocksdict import Options
 
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.model.record import SCHEMA_VERSION, Cf
-from tests.faults.conftest import MakeCrawl, Site, told
-from tests.support.crawl import Crawl
+from tests.faults.conftest import CALM, MakeCrawl, Site, told
+from tests.support.crawl import Crawl, merged
 from tests.support.web import Web
 
 STORE = 5
 
 
-@pytest.fixture
-def crawled(web: Web, make_crawl: MakeCrawl) -> Crawl:
-    """A crawl with rows in its tables and more to do."""
-    site = Site(web, 40)
-    crawl = make_crawl(site.url, flags=("--pages", "20"))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
+    """A crawl with rows in its tables and more to do. Never changed: tests damage copies of it."""
+    folder = tmp_path_factory.mktemp("made")
+    servers = Web(folder, "127.92")
+    options = merged(CALM, {"dns": {"hosts_file": str(servers.hosts_file)}})
+    crawl = Crawl(folder, (Site(servers, 40).url,), options, ("--pages", "20"))
     assert crawl.run().code == 0
     store = RocksStore(crawl.directory / "state")
     store._db.flush()  # rows in sorted tables, not in the write-ahead log alone
     for cf in Cf:
         store._cf[cf].flush()
     store.close()
+    yield crawl
+    servers.close()
+
+
+@pytest.fixture
+def crawled(made: Crawl, tmp_path: Path) -> Crawl:
+    """A copy of that crawl, to be damaged."""
+    crawl = Crawl(tmp_path, made.seeds, made.options, made.flags)
+    shutil.copytree(made.directory, crawl.directory)
     return crawl
 
 
@@ -131,7 +142,7 @@ def test_store_with_parts_that_this_program_does_not_know_is_left_alone(crawled:
 
 
 def test_store_in_use_is_left_alone(web: Web, make_crawl: MakeCrawl) -> None:
-    site = Site(web, 600)
+    site = Site(web, 250)
     crawl = make_crawl(site.url)
     owner = crawl.start()
     site.await_pages(crawl, 10)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawl import Crawl, Result, making
+from tests.support.crawl import Crawl, Result
+from tests.support.evidence import making
 from tests.support.web import Web
 
 TOTAL_S, CONNECT_S, FIRST_BYTE_S = 6.0, 1.0, 4.0

@@ -63,6 +63,7 @@ POINTS: dict[str, int] = {
 }
 MENDING = [name for name in POINTS if name.startswith(("main ftruncate", "main draft", "main replace", "main rename"))]
 POWER = "main commit after group"  # and what was not synced is torn off
+LATER = [pytest.param(point, marks=pytest.mark.long) for point in ("fdatasync before", "rename before")]
 
 
 def page(host: int, number: int, chance: random.Random) -> str:
@@ -259,7 +260,7 @@ def test_a_kill_at_each_point(
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("point", ["pwrite half", "fdatasync before", "rename before"])
+@pytest.mark.parametrize("point", ["pwrite half", *LATER])
 def test_workers_that_die_while_they_write(point: str, crawl: Crawl, served: dict[str, str], nginx: Nginx) -> None:
     """Each worker dies at its 120th write, or its first index: the crawl goes on with others and loses nothing.
 

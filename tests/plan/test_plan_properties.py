@@ -23,6 +23,7 @@ from gossamer.policy.plan_formulas import (
     split_freshness,
 )
 from gossamer.surface.planning import input_specs
+from tests.conftest import examples
 
 
 def changed(**values: float) -> Plan:
@@ -52,7 +53,7 @@ def any_inputs(draw: st.DrawFn) -> PlanInputs:
 
 
 @given(any_inputs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_figure_is_a_number_whatever_the_inputs(inputs: PlanInputs) -> None:
     assert problems(inputs) == ()
     plan = make_plan(inputs)
@@ -68,7 +69,7 @@ def test_every_figure_is_a_number_whatever_the_inputs(inputs: PlanInputs) -> Non
 
 
 @given(any_inputs(), st.floats(1.01, 100))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_more_pages_never_need_less(inputs: PlanInputs, factor: float) -> None:
     more = msgspec.structs.replace(inputs, pages_per_month=min(inputs.pages_per_month * factor, 1e15))
     before = {resource.key: resource.demand for resource in make_plan(inputs).resources}

@@ -24,6 +24,7 @@ from gossamer.sim.world import START, World
 from gossamer.sim.worldhost import TRAPS, Host, sizes
 from gossamer.sim.worldpage import BRANCHING, depth_of, linked_pages, number_of, page_of
 from gossamer.sim.worldtrap import entrance, is_trap
+from tests.conftest import examples
 
 HOSTS, URLS = 2_000, 60_000
 
@@ -250,7 +251,7 @@ def test_gaps_of_a_poisson_page_are_exponential() -> None:
 
 
 @given(bits=st.integers(0, 2**64 - 1), lively=st.booleans(), days=st.lists(st.floats(0, 400), min_size=2, max_size=6))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_counts_grow_and_the_last_change_is_past(bits: int, lively: bool, days: list[float]) -> None:
     change = change_of(bits, lively=lively)
     found = [change.at(day) for day in sorted(days)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import resource
@@ -9,12 +11,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from gossamer.surface import cli
 
 CRAWL_TIMEOUT_S = 240.0
+SURROUNDINGS = {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}  # environment in which commands print
 # A browser would not notice; a test of 1,000 pages would.
 QUICK: dict[str, dict[str, Any]] = {
     "net": {"allow": ["127.0.0.0/8"]},
@@ -116,8 +122,14 @@ class Crawl:
         """Begin or resume and wait for the end."""
         return run(self.command(*more), timeout_s=timeout_s)
 
-    def ask(self, name: str, *arguments: str, timeout_s: float = 60.0) -> Result:
-        """Another command on the same directory: status, report, explain, get, verify, log."""
+    def ask(self, name: str, *arguments: str) -> Result:
+        """Another command on the same directory (status, report, explain, get, verify, log), run in this process: to
+        start an interpreter for each question took more time than the answers.
+        """
+        return here([name, *arguments, "--dir", str(self.directory)])
+
+    def ask_apart(self, name: str, *arguments: str, timeout_s: float = 60.0) -> Result:
+        """The same by the installed program, in a process of its own."""
         return run([*program(), name, *arguments, "--dir", str(self.directory)], timeout_s=timeout_s)
 
     def events(self) -> list[dict[str, Any]]:
@@ -135,9 +147,12 @@ def run(command: Sequence[str], *, timeout_s: float = CRAWL_TIMEOUT_S) -> Result
     """Run a command to its end. Its whole group is ended when it takes too long, and AssertionError is raised."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
-    environment = os.environ | {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}
     process = subprocess.Popen(
-        list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
+        list(command),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env=os.environ | SURROUNDINGS,
     )
     try:
         out, err = process.communicate(timeout=timeout_s)
@@ -156,24 +171,25 @@ def run(command: Sequence[str], *, timeout_s: float = CRAWL_TIMEOUT_S) -> Result
     return Result(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), elapsed_s, cpu_s)
 
 
+def here(arguments: Sequence[str]) -> Result:
+    """Run a command by the program's own front door, in this process."""
+    raw_out, raw_err = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(raw, "utf-8", write_through=True) for raw in (raw_out, raw_err))
+    started, before = time.monotonic(), time.process_time()
+    with (
+        patch.object(sys, "argv", ["gossamer", *arguments]),
+        patch.dict(os.environ, SURROUNDINGS),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = cli.main()
+    said, told = (raw.getvalue().decode("utf-8", "replace") for raw in (raw_out, raw_err))
+    return Result(code, said, told, time.monotonic() - started, time.process_time() - before)
+
+
 def end_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Send a signal to a process begun by us and to all it began."""
     try:
         os.killpg(process.pid, number)
     except ProcessLookupError:
         return
-
-
-def making(folder: Path, hosts_file: Path, base: dict[str, dict[str, Any]]) -> Iterator[Callable[..., Crawl]]:
-    """For a fixture to yield from: makes crawls with the options `base`; what still runs at the end is ended."""
-    made: list[Crawl] = []
-
-    def make(*seeds: str, options: dict[str, dict[str, Any]] | None = None, flags: tuple[str, ...] = ()) -> Crawl:
-        tables = merged(base, {"dns": {"hosts_file": str(hosts_file)}}, options or {})
-        crawl = Crawl(folder / f"run{len(made)}", seeds, tables, flags)
-        made.append(crawl)
-        return crawl
-
-    yield make
-    for crawl in made:
-        crawl.end()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from fastwarc import ArchiveIterator, WarcRecordType
 
@@ -18,7 +19,7 @@ from gossamer.model.page import Pointer
 from gossamer.sim.check import recount, url_rows
 from gossamer.sim.oracle import allowed, read
 from gossamer.sim.shadow import Shadow
-from tests.support.crawl import Crawl
+from tests.support.crawl import Crawl, merged
 from tests.support.politeness import Hit
 
 CAPTURES = WarcRecordType.response | WarcRecordType.revisit
@@ -95,3 +96,21 @@ def unexcused_repeats(asked: Iterable[Hit], kills: list[float], unsettled_s: flo
             found.append(f"{hit.url} was asked for at {before.start} and {hit.start}, kills at {kills}")
         last[hit.url] = hit
     return found
+
+
+def making(folder: Path, hosts_file: Path, base: dict[str, dict[str, Any]]) -> Iterator[Callable[..., Crawl]]:
+    """For a fixture to yield from: makes crawls with the options `base`. What still runs at the end is ended, and then
+    their states are judged, whatever the test was about and however its crawls ended.
+    """
+    made: list[Crawl] = []
+
+    def make(*seeds: str, options: dict[str, dict[str, Any]] | None = None, flags: tuple[str, ...] = ()) -> Crawl:
+        tables = merged(base, {"dns": {"hosts_file": str(hosts_file)}}, options or {})
+        crawl = Crawl(folder / f"run{len(made)}", seeds, tables, flags)
+        made.append(crawl)
+        return crawl
+
+    yield make
+    for crawl in made:
+        crawl.end()
+    assert [fault for crawl in made if not crawl.is_spoilt for fault in state_faults(crawl)] == []

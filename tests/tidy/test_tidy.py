@@ -45,15 +45,16 @@ def test_there_is_something_to_look_at() -> None:
     assert len(python_files()) > 30
 
 
-@pytest.mark.parametrize("path", python_files(), ids=relative)
-def test_file_is_short(path: Path) -> None:
-    assert len(path.read_bytes().splitlines()) <= FILE_LINES_MAX, "past 400 lines a file holds two things"
+def test_files_are_short() -> None:
+    lengths = {relative(path): len(path.read_bytes().splitlines()) for path in python_files()}
+    long = {name: lines for name, lines in lengths.items() if lines > FILE_LINES_MAX}
+    assert not long, "past 400 lines a file holds two things"
 
 
-@pytest.mark.parametrize("path", python_files(), ids=relative)
-def test_functions_are_short(path: Path) -> None:
+def test_functions_are_short() -> None:
     long = [
-        f"{path.name}:{node.lineno} {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        f"{relative(path)}:{node.lineno} {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for path in python_files()
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno is not None
@@ -62,9 +63,9 @@ def test_functions_are_short(path: Path) -> None:
     assert not long
 
 
-@pytest.mark.parametrize("path", python_files(), ids=relative)
-def test_module_says_what_lives_here(path: Path) -> None:
-    assert ast.get_docstring(tree_of(path)), "a module docstring says what lives here"
+def test_modules_say_what_lives_in_them() -> None:
+    silent = [relative(path) for path in python_files() if not ast.get_docstring(tree_of(path))]
+    assert not silent, "a module docstring says what lives here"
 
 
 def test_median_file_is_short(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,6 @@ from gossamer.surface.engine import CrawlReader
 from gossamer.surface.explainview import problem_line, render_explanation, verify_line
 from gossamer.surface.getting import get
 from gossamer.surface.heritrix import format_heritrix
-from gossamer.surface.hostevidence import evidence_lines, evidence_of
 from gossamer.surface.jsontext import json_line, json_text
 from gossamer.surface.logreader import read_events
 from gossamer.surface.plain import notice_line, seed_failure_lines, summary_lines
@@ -207,6 +206,8 @@ def log(
         if wanted in ("", event.host, name_of(event.host))
     )
     if summary:
+        from gossamer.surface.hostevidence import evidence_lines, evidence_of  # numpy: no other command waits for it
+
         found = evidence_of(wanted, events)
         typer.echo(json_text(found) if json else "\n".join(evidence_lines(found)))
         return
