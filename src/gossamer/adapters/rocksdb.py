@@ -28,7 +28,20 @@ from gossamer.ports.store import Op
 
 BLOOM_BITS_PER_KEY: Final = 20  # a false positive costs a disk read here; the seen-set itself is exact
 BLOCK_CACHE_BYTES: Final = 64 * MIB
-WRITE_BUFFERS_BYTES: Final = 64 * MIB  # all column families together
+WRITE_BUFFERS_BYTES: Final = 96 * MIB  # all column families together; past it RocksDB writes out whichever is oldest
+# Each family fills a buffer of its own, so that what is written out is worth merging. One bound for all of them would
+# write out every family each time the counters, which are written with each commit, have filled it.
+WRITE_BUFFER_BYTES: Final = 1 * MIB  # of a family not named here
+WRITE_BUFFER_BYTES_OF: Final = {
+    Cf.URL: 16 * MIB,
+    Cf.FINGERPRINT: 16 * MIB,
+    Cf.PAYLOAD: 8 * MIB,
+    Cf.QUEUE: 8 * MIB,
+    Cf.HOST: 8 * MIB,
+    Cf.META: 8 * MIB,
+    Cf.DUE: 4 * MIB,
+}
+LOG_BYTES_MAX: Final = 256 * MIB  # write-ahead log that a start after a crash reads again
 OPEN_FILES_MAX: Final = 512
 INFO_LOGS_KEPT: Final = 2
 INFO_LOG_BYTES: Final = 1 * MIB
@@ -57,7 +70,8 @@ class RocksStore:
                 raise StoreError(msg)
         cache = Cache(BLOCK_CACHE_BYTES)
         access = AccessType.read_only() if read_only else AccessType.read_write()
-        families = {"default": _options(cache)} | {cf.value: _options(cache) for cf in Cf}
+        families = {"default": _options(cache)}
+        families |= {cf.value: _options(cache, WRITE_BUFFER_BYTES_OF.get(cf, WRITE_BUFFER_BYTES)) for cf in Cf}
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._db = Rdict(str(path), options=_options(cache), column_families=families, access_type=access)
@@ -147,7 +161,7 @@ class RocksStore:
             raise _translate(error, self._path) from error
 
 
-def _options(cache: Cache) -> Options:
+def _options(cache: Cache, write_buffer_bytes: int = WRITE_BUFFER_BYTES) -> Options:
     table = BlockBasedOptions()
     table.set_bloom_filter(BLOOM_BITS_PER_KEY, block_based=False)
     table.set_block_cache(cache)
@@ -160,7 +174,9 @@ def _options(cache: Cache) -> Options:
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_block_based_table_factory(table)
+    options.set_write_buffer_size(write_buffer_bytes)
     options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES)
+    options.set_max_total_wal_size(LOG_BYTES_MAX)
     options.set_max_open_files(OPEN_FILES_MAX)
     options.set_compression_type(DBCompressionType.lz4())
     options.set_keep_log_file_num(INFO_LOGS_KEPT)
