@@ -18,6 +18,7 @@ from tests.support.politeness import Hit, read_log
 from tests.support.serving import Serving
 
 NAMES = ("one.example", "two.example", "new.example")
+KEY = "0123456789abcdef"
 CLIENT = Path(__file__).parents[2] / "docs" / "examples" / "fetcher.py"
 T = TypeVar("T")
 EVERYTHING = (
@@ -32,7 +33,11 @@ EVERYTHING = (
 def port(nginx: Nginx, tmp_path: Path) -> int:
     number = free_port()
     for place, name in enumerate(NAMES, 1):
-        nginx.add(name, address=f"127.76.0.{place}", port=number, root=write_site(tmp_path / name, chain(1_500)))
+        more = {f"{KEY}.txt": KEY, "unlinked.html": "nobody links to it"} if name == NAMES[1] else {}
+        folder = write_site(tmp_path / name, chain(1_500) | more)
+        if more:
+            (folder / f"{KEY}.txt").write_text(KEY)
+        nginx.add(name, address=f"127.76.0.{place}", port=number, root=folder)
     nginx.start()
     return number
 
@@ -165,6 +170,13 @@ def add_and_stop(nginx: Nginx, server: Serving, crawl: Crawl, port: int) -> None
     assert status == 403, refused
     changes = server.do("PATCH", "/v1/limits", {"pages": 100_000, "exclude": ["*/page7*"]}, "admin")["changes"]
     assert any(line.startswith("limits.pages") for line in changes)
+    pinged = {"key": KEY, "urlList": [f"http://{NAMES[1]}:{port}/unlinked.html"]}
+    assert server.do("POST", "/v1/indexnow", pinged)["taken"] == 1
+    wait_for(lambda: [hit for hit in hits(nginx, NAMES[1]) if hit.target == "/unlinked.html"])
+    asked = [hit.target for hit in hits(nginx, NAMES[1])]
+    assert asked.index(f"/{KEY}.txt") < asked.index("/unlinked.html")
+    explained = server.get(f"/v1/urls?url=http://{NAMES[1]}:{port}/unlinked.html")
+    assert explained["known"]
     fresh = server.get(f"/v1/freshness?host={NAMES[0]}:{port}")
     assert fresh["known_urls"] > 100
     assert fresh["fetched_this_month"] > 0

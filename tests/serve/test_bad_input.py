@@ -206,3 +206,30 @@ def test_refusals_are_json_that_says_so(server: Running) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert json.loads(answer.body)["status"] == 404
+
+
+def test_one_client_does_not_keep_all_others_out(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "CONNECTIONS_PER_ADDRESS_MAX", 3)
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    held = [socket.create_connection(("127.0.0.1", server.port), 10, ("127.99.0.1", 0)) for _ in range(3)]
+    for connection in held:
+        connection.sendall(request)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    with socket.create_connection(("127.0.0.1", server.port), 10, ("127.99.0.1", 0)) as one_more:
+        assert is_over(one_more)
+    with socket.create_connection(("127.0.0.1", server.port), 10, ("127.99.0.2", 0)) as other:
+        other.sendall(request)
+        assert other.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    for connection in held:
+        connection.close()
+    deadline = time.monotonic() + 10
+    while True:
+        with socket.create_connection(("127.0.0.1", server.port), 10, ("127.99.0.1", 0)) as again:
+            again.sendall(request)
+            try:
+                if again.recv(65_536).startswith(b"HTTP/1.1 200 "):
+                    return
+            except ConnectionResetError:
+                pass
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

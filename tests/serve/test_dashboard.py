@@ -15,11 +15,12 @@ from tests.reader.making import Made
 from tests.serve.fakes import FakeControl
 from tests.serve.server import Running
 from tests.support.chromium import Browser
+from tests.support.serving import log_in as enter
 from tests.surface.samples import snapshot
 
 PAGES = ("/", "/hosts", "/host?host=a.example", "/url?url=https%3A%2F%2Fa.example%2Fp%2F1", "/takedowns", "/doctor")
 WIDTHS = (1280, 400)
-NAMED = frozenset({"button", "link", "textbox", "combobox", "checkbox", "image"})  # what a person must be told
+NAMED = frozenset({"button", "link", "textbox", "searchbox", "combobox", "checkbox", "image", "region"})
 
 
 class Live:
@@ -57,14 +58,7 @@ def browser(chromium: str, tmp_path: Path) -> Iterator[Browser]:
 
 
 def log_in(browser: Browser, server: Running, role: str) -> None:
-    """By keyboard alone: the field has the focus."""
-    browser.open(f"{server.base}/login")
-    browser.until("document.activeElement.name === 'token'")
-    browser.type(server.tokens[role])
-    browser.press("Enter")
-    browser.until(
-        "location.pathname === '/' && document.readyState === 'complete' && !!document.querySelector('.tiles')"
-    )
+    enter(browser, server.base, server.tokens[role])
 
 
 def test_every_page_fits_both_widths_and_asks_nobody_else(
@@ -103,8 +97,27 @@ def test_it_is_live_without_reload(browser: Browser, running: Running, live: Liv
     first = browser.run("document.querySelector('[data-live=recent] a').href")
     browser.run("document.activeElement.blur()")
     browser.until(f"document.querySelector('[data-live=recent] a').href !== {first!r}")
+    it_can_be_read_in_peace(browser, live)
     running.end()
     browser.until("document.getElementById('live-state').textContent.startsWith('not live')")
+
+
+def it_can_be_read_in_peace(browser: Browser, live: Live) -> None:
+    """What is selected or held stays as it is."""
+    tiles = "document.querySelector('[data-live=tiles]')"
+    browser.run(f"document.getSelection().selectAllChildren({tiles}.querySelector('b'))")
+    live.tell(pages=99_100)
+    browser.until("document.getElementById('live-state').textContent.includes('aside')")
+    assert "99,100" not in browser.run(f"{tiles}.textContent")
+    browser.run("document.getSelection().removeAllRanges()")
+    browser.until(f"{tiles}.textContent.includes('99,100')")
+    hold = "document.getElementById('live-hold')"
+    browser.run(f"{hold}.click()")
+    assert browser.run(f"{hold}.getAttribute('aria-pressed')") == "true"
+    browser.until("document.getElementById('live-state').textContent.startsWith('as of ')")
+    live.tell(pages=99_200)
+    browser.run(f"{hold}.click()")
+    browser.until(f"{tiles}.textContent.includes('99,200')")
 
 
 def test_by_keyboard(browser: Browser, running: Running, live: Live, control: FakeControl) -> None:
@@ -143,16 +156,25 @@ def test_for_a_screen_reader(browser: Browser, running: Running, live: Live) -> 
         assert ("navigation", "Pages") in heard
         assert sum(role == "heading" for role in roles) >= 1
         assert browser.run("document.querySelectorAll('h1').length") == 1
-        unnamed = [
-            one
-            for one in heard
-            if one[0] in {"button", "link", "textbox", "combobox", "checkbox", "image"} and not one[1]
-        ]
+        unnamed = [one for one in heard if one[0] in NAMED and not one[1]]
         assert unnamed == [], path
     browser.open(f"{running.base}/")
     heard = browser.heard()
     assert any(role == "image" and "0: 120, 1: 5000" in name for role, name in heard)  # a chart is told, too
-    assert browser.run("document.querySelector('[data-live=state]').getAttribute('aria-live')") == "polite"
+    what_is_read_out_is_news(browser, live)
+
+
+def what_is_read_out_is_news(browser: Browser, live: Live) -> None:
+    """Not what changes every second."""
+    spoken = "document.querySelector('[data-live=spoken]')"
+    assert browser.run(f"{spoken}.getAttribute('role')") == "status"
+    assert browser.run("document.querySelectorAll('[aria-live]').length") == 0
+    before = browser.run(f"{spoken}.textContent")
+    live.tell(elapsed_s=live.shot.elapsed_s + 60, pages=98_000)
+    browser.until("document.querySelector('[data-live=tiles]').textContent.includes('98,000')")
+    assert browser.run(f"{spoken}.textContent") == before
+    live.tell(state="paused", state_detail="by order")
+    browser.until(f"{spoken}.textContent.startsWith('paused: by order')")
 
 
 def test_contrast_of_text_is_enough(browser: Browser, running: Running, live: Live) -> None:

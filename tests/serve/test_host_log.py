@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
-from gossamer.surface.crawllog import CrawlLog
+from gossamer.surface.crawllog import CrawlLog, may_have, rotated
 from gossamer.surface.hostlog import host_log
 from gossamer.surface.logtail import Follower, tail
 
@@ -43,6 +44,27 @@ def test_newest_first_and_only_that_host(tmp_path: Path, rotate_bytes: int) -> N
     assert everything.whole
     assert everything.since == 0.0
     assert host_log(tmp_path, "never.example", 10).events == ()
+
+
+def test_files_without_a_line_of_the_host_are_not_read(tmp_path: Path) -> None:
+    written(tmp_path, 400, 4_000).close()
+    CrawlLog(tmp_path).close()  # compresses what the last rotation left
+    log = CrawlLog(tmp_path, rotate_bytes=4_000)
+    log.append(msgspec.structs.replace(event(400), url="http://once.example/", host="once.example"))
+    for number in range(401, 600):
+        log.append(event(number))
+        log.flush()
+    log.close()
+    CrawlLog(tmp_path).close()
+    having = [path for _, path in rotated(tmp_path) if may_have(path, "once.example")]
+    assert len(having) == 1
+    oldest = rotated(tmp_path)[0][1]
+    for _, path in rotated(tmp_path):
+        if path not in (*having, oldest):
+            path.write_bytes(b"not to be opened")
+    found = host_log(tmp_path, "once.example", 10)
+    assert [one.url for one in found.events] == ["http://once.example/"]
+    assert (found.whole, found.since) == (True, 0.0)
 
 
 def test_it_says_how_far_it_looked(tmp_path: Path) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from gossamer.model.control import PatchHost, Pause, Refused, Resume, Stop, TakeDown
 from gossamer.model.takedown import Target
+from gossamer.serve import streams
 from gossamer.serve.tokens import TokenBook
 from tests.reader.making import Made
 from tests.serve.fakes import FakeControl
@@ -192,7 +197,9 @@ def test_nothing_from_the_web_is_obeyed(server: Running) -> None:
 
 def test_the_stream_sends_what_has_changed(server: Running) -> None:
     cookie = log_in(server, "read")
-    assert look(server, "/events?page=/hosts", cookie).status == 404
+    assert look(server, "/events?page=/nowhere", cookie).status == 404
+    head = server.ask("HEAD", "/events?page=/", role=None, headers={"Cookie": f"gossamer_session={cookie}"})
+    assert (head.status, head.body) == (200, b"")
     assert look(server, "/events?page=/").status == 401
     request = f"GET /events?page=%2F HTTP/1.1\r\nHost: localhost\r\nCookie: gossamer_session={cookie}\r\n\r\n"
     with server.connect() as connection:
@@ -217,3 +224,114 @@ def test_several_crawls_are_told_apart(serving: Callable[..., Running], crawl: M
     assert 'href="/host?host=a.example&amp;crawl=other"' in page
     assert 'href="/doctor?crawl=other"' in page
     assert 'href="/hosts?crawl=crawl"' in page
+
+
+def test_what_is_typed_is_found(server: Running) -> None:
+    cookie = log_in(server, "read")
+    for asked, where in (
+        ("A.example", "/host?host=a.example"),
+        (" b.example ", "/host?host=b.example"),
+        ("never.example", "/url?url=never.example"),
+        ("https://a.example/p/1", "/url?url=https%3A%2F%2Fa.example%2Fp%2F1"),
+        ("//evil.example", "/url?url=%2F%2Fevil.example"),
+        ("", "/url?url="),
+    ):
+        answer = look(server, f"/find?{urlencode({'q': asked})}", cookie)
+        assert (answer.status, answer.headers["location"]) == (303, where)
+    assert look(server, "/find?q=a.example").status == 401
+
+
+def test_hosts_in_order_of_what_they_have_most_of(server: Running) -> None:
+    cookie = log_in(server, "read")
+    names = [look(server, f"/hosts?sort={sort}", cookie).text for sort in ("name", "queued", "fetched", "response")]
+    for page in names:
+        assert page.index(">a.example</a>") < page.index(">b.example</a>")  # it has more of everything
+    assert ">a.example</a>" not in look(server, "/hosts?sort=queued&state=parked", cookie).text
+    refused = look(server, "/hosts?sort=age", cookie)
+    assert refused.status == 422
+    assert "name, queued, fetched" in refused.text
+
+
+def test_known_urls_that_begin_alike(server: Running) -> None:
+    cookie = log_in(server, "read")
+    page = look(server, "/url?url=a.example/p/2*", cookie).text
+    found = [part.partition("<")[0] for part in page.split('">https://a.example/p/')[1:]]
+    assert found == ["2", *(str(number) for number in range(20, 30))]
+    assert "None." in look(server, "/url?url=https://never.example/*", cookie).text
+    assert look(server, "/url?url=ftp://a.example/*", cookie).status == 422
+
+
+def test_the_story_of_a_host_has_its_rules(server: Running) -> None:
+    page = look(server, "/host?host=a.example", log_in(server, "operate")).text
+    assert "<li>Disallow: /none</li>" in page
+    assert "no rule against it" in page
+    assert "Requests over time" in page
+    assert 'name="scope" value="host"' in page
+    chosen = look(server, "/takedowns?scope=prefix&value=https%3A%2F%2Fa.example%2Fp", log_in(server, "operate")).text
+    assert '<option value="prefix" selected>' in chosen
+    assert 'value="https://a.example/p"' in chosen
+
+
+def test_times_in_forms_have_units_and_orders_can_be_taken_back(server: Running, control: FakeControl) -> None:
+    cookie = log_in(server, "operate")
+    orders: list[tuple[dict[str, str], dict[str, Any]]] = [
+        ({"delay_s": "1m30s", "park_s": "2h", "reason": "they asked"},
+         {"delay_s": 90.0, "park_s": 7_200.0, "park_reason": "they asked"}),
+        ({"undo": "park_s"}, {"park_s": None}),
+        ({"undo": "delay_s"}, {"delay_s": None}),
+        ({"undo": "budget"}, {"budget": None}),
+    ]  # fmt: skip
+    for fields, changes in orders:
+        assert send(server, "/do/host", {"host": "a.example", **fields}, cookie).status == 303
+        assert control.last == PatchHost(host="a.example", by="operate", **changes)
+    for undo in ("by", "host", "nothing"):
+        assert send(server, "/do/host", {"host": "a.example", "undo": undo}, cookie).status == 422
+
+
+def test_a_refusal_leads_back_to_where_somebody_was(server: Running) -> None:
+    cookie = log_in(server, "read")
+    for came, back in (
+        (f"{server.base}/hosts?state=parked", "/hosts?state=parked"),
+        ("https://evil.example/hosts", "/"),
+        (f"{server.base}//evil.example", "/"),
+        (f"{server.base}/\\evil.example", "/"),
+        ("http://[", "/"),
+    ):
+        page = look(server, "/host?host=never.example", cookie, Referer=came)
+        assert page.status == 404
+        assert f'<a href="{back}">Back</a>' in page.text
+        assert 'aria-label="Pages"' in page.text
+
+
+@pytest.mark.parametrize("name", ["Origin", "Host", "Referer"])
+def test_addresses_that_are_none_in_headers(server: Running, name: str) -> None:
+    for value in ("http://[", "[", "http://[::1", "//", "\u2100.example".encode().decode("latin-1")):
+        for path in ("/", "/login", "/v1/status", "/nowhere"):
+            answer = server.get(path, role=None, headers={name: value})
+            assert answer.status in (200, 400, 401, 403, 404, 421), (path, value, answer.status)
+
+
+def test_nobody_keeps_the_others_from_looking(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "STREAMS_PER_VISITOR_MAX", 2)
+    mine, other = log_in(server, "read"), log_in(server, "operate")
+
+    with ExitStack() as stack:
+
+        def opened(cookie: str) -> tuple[socket.socket, bytes]:
+            connection = stack.enter_context(server.connect())
+            head = f"GET /events?page=/ HTTP/1.1\r\nHost: localhost\r\nCookie: gossamer_session={cookie}\r\n\r\n"
+            connection.sendall(head.encode())
+            data = connection.recv(65_536)
+            while data.startswith(b"HTTP/1.1 200 ") and b"data: " not in data:
+                data += connection.recv(65_536)
+            return connection, data[:12]
+
+        held = [opened(mine) for _ in range(2)]
+        assert [status for _, status in held] == [b"HTTP/1.1 200"] * 2
+        assert opened(mine)[1] == b"HTTP/1.1 503"
+        assert opened(other)[1] == b"HTTP/1.1 200"
+        held[0][0].close()
+        deadline = time.monotonic() + 10
+        while opened(mine)[1] != b"HTTP/1.1 200":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)

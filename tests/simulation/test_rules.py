@@ -106,6 +106,33 @@ def test_refused_urls_name_the_line_and_are_logged() -> None:
     sound(run)
 
 
+def test_each_request_names_the_rule_that_let_it_be_made() -> None:
+    rules = robots("User-agent: *\nAllow: /p1$\nDisallow: /p1\n")
+    run = Run(web(a=(listing(A, 3), rules), b=(listing(B, 1), NO_ROBOTS)), config(), [f"http://{A}/", f"http://{B}/"])
+    assert run.go()
+    told = {event.url: event.robots for event in run.events if event.kind is Kind.PAGE and event.started}
+    assert told == {
+        f"http://{A}/": "no rule against it",
+        f"http://{A}/p0": "no rule against it",
+        f"http://{A}/p1": "line 2: Allow: /p1$",
+        f"http://{A}/p2": "no rule against it",
+        f"http://{B}/": "no rules: 404",
+        f"http://{B}/p0": "no rules: 404",
+    }
+    fetched = {event.host: event.time for event in run.events if event.kind is Kind.ROBOTS}
+    pages = [event for event in run.events if event.kind is Kind.PAGE and event.started]
+    assert all(event.robots_at == fetched[event.host] <= event.started for event in pages)
+
+
+def test_a_rule_without_end_is_not_kept_whole_with_each_url() -> None:
+    rules = robots(f"User-agent: *\nDisallow: /p{'*' * 10_000}\nAllow: /{'*' * 10_000}\n")
+    run = Run(web(a=(listing(A, 3), rules)), config(), [f"http://{A}/"])
+    assert run.go()
+    kept = [row.detail for row in url_rows(run.store).values()] + [event.robots + event.detail for event in run.events]
+    assert any("Disallow: /p***" in text for text in kept)
+    assert max(map(len, kept)) < 300
+
+
 def test_thousands_of_refusals_do_not_hold_up_others() -> None:
     run = Run(web(a=(listing(A, 5_000), robots("User-agent: *\nDisallow: /p")), b=(chain(B), NO_ROBOTS)),
               config(limits={"depth": 10**6}), [f"http://{A}/", f"http://{B}/"])  # fmt: skip

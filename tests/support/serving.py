@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gossamer.serve.tokens import Role, TokenBook
+from tests.support.chromium import Browser
 from tests.support.crawl import end_group, program
 
 START_MAX_S = 30.0
@@ -91,3 +92,14 @@ class Serving:
     def audited(self) -> list[dict[str, Any]]:
         """The audit log."""
         return [json.loads(line) for line in (self.home / "audit.jsonl").read_text().splitlines()]
+
+
+def log_in(browser: Browser, base: str, token: str) -> None:
+    """Log in to the dashboard by keyboard alone: the field has the focus."""
+    browser.open(f"{base}/login")
+    browser.until("document.activeElement.name === 'token'")
+    browser.type(token)
+    browser.press("Enter")
+    browser.until(
+        "location.pathname === '/' && document.readyState === 'complete' && !!document.querySelector('.tiles')"
+    )

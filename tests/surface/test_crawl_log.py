@@ -246,7 +246,7 @@ def test_the_evidence_about_a_host_is_counted_from_its_lines() -> None:
         return event(started=second, time=second + 1, elapsed_ms=500.0, url=f"https://example.com/{second}", **changes)
 
     visits = [
-        at(86_400.0 * 20_000, kind=Kind.ROBOTS), at(86_400.0 * 20_000 + 2, wire_bytes=1_000),
+        at(86_400.0 * 20_000, kind=Kind.ROBOTS), at(86_400.0 * 20_000 + 2, wire_bytes=1_000, robots="line 4: Allow: /"),
         at(86_400.0 * 20_000 + 9, status=429), at(86_400.0 * 20_001, status=0, failure="timeout"),
         at(86_400.0 * 20_000 + 4.5, host="example.com:8080"), at(86_400.0 * 20_000 + 5.2, host="example.com:8080"),
         event(started=0.0, status=0, reason="robots-disallowed"),
@@ -258,4 +258,6 @@ def test_the_evidence_about_a_host_is_counted_from_its_lines() -> None:
     assert [(day.day, day.requests) for day in found.days] == [("2024-10-04", 5), ("2024-10-05", 1)]
     assert (found.failures, found.refused) == ({"timeout": 1}, {"robots-disallowed": 1})
     assert any("shortest 200 ms" in line for line in evidence_lines(found))
+    assert found.allowed == {"line 4: Allow: /": 1}
+    assert "  allowed   1 request by robots.txt: line 4: Allow: /" in evidence_lines(found)
     assert evidence_lines(evidence_of("b.example", [])) == ["b.example: the crawl log has no line of it"]

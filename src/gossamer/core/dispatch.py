@@ -176,6 +176,7 @@ class Dispatch:
         fresh = key in host.stale
         host.stale.discard(key)
         scheme, name, port, target = wire_parts(url)
+        allowed, rules_at = self._c.desk.allowance(host, scheme, target) if kind is not Kind.ROBOTS else ("", 0.0)
         return Turn(
             id=self._next_id(),
             host=host.name,
@@ -190,6 +191,8 @@ class Dispatch:
             address=address,
             started=now,
             fresh=fresh,
+            robots=allowed,
+            robots_at=rules_at,
         )
 
     def _next_id(self) -> int:

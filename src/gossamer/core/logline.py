@@ -42,6 +42,8 @@ def log_line(
             refresh=turn.place is not None and turn.place.refresh,
             attempt=max(1, row.attempts),
             retry=retry,
+            robots=turn.robots,
+            robots_at=turn.robots_at,
             via=row.via,
             lane=turn.lane,
             duplicate_of=row.duplicate_of,

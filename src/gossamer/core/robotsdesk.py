@@ -17,13 +17,14 @@ from gossamer.model.limits import ROBOTS_MAX_BYTES
 from gossamer.model.page import Kind
 from gossamer.model.record import Cf, HostRow, RobotsState
 from gossamer.model.url import Url, parse
-from gossamer.policy.robots import Rules
+from gossamer.policy.robots import RobotsVerdict, Rules
 from gossamer.policy.robots import parse as parse_rules
 from gossamer.ports.store import Store
 
 RECHECK_AFTER_S: Final = 600.0  # a host that starts refusing us has its rules read again, at most this often
 TTL_MIN_S: Final = 3600.0  # however often a robots.txt changes
 UNREACHABLE: Final = "unreachable"  # RobotsState.why starts so when a later try may bring rules
+RULE_TOLD_MAX_CHARS: Final = 200
 
 
 class Standing(StrEnum):
@@ -71,7 +72,17 @@ class RobotsDesk:
         verdict = self.rules(host, scheme).decide(target)
         if verdict.allowed:
             return None
-        return f"robots.txt line {verdict.line}: {verdict.rule}"
+        return f"robots.txt {_told(verdict)}"
+
+    def allowance(self, host: ActiveHost, scheme: str, target: str) -> tuple[str, float]:
+        """Which rule lets a path be fetched, in words, and when the robots.txt that has it was fetched: for the log."""
+        state = host.row.robots.get(scheme)
+        if state is None or state.verdict == "disallow":
+            return "", 0.0
+        if state.verdict == "allow":
+            return f"no rules: {state.why}", state.fetched
+        verdict = self.rules(host, scheme).decide(target)
+        return (_told(verdict) if verdict.line else "no rule against it"), state.fetched
 
     def rules(self, host: ActiveHost, scheme: str) -> Rules:
         """The parsed rules, kept in memory while the host is active."""
@@ -129,6 +140,11 @@ class RobotsDesk:
         refusing = status in (401, 403) or status >= 500
         if refusing and state is not None and state.verdict != "disallow" and now - state.fetched > RECHECK_AFTER_S:
             state.expires = now
+
+
+def _told(verdict: RobotsVerdict) -> str:
+    """A rule with its line, cut: a stranger wrote it, and it is kept with every URL that it decides on."""
+    return f"line {verdict.line}: {verdict.rule[:RULE_TOLD_MAX_CHARS]}"
 
 
 def synthetic_disallow(takedown: str) -> str:

@@ -44,3 +44,5 @@ class Turn(msgspec.Struct, kw_only=True):
     last_modified: str = ""
     fresh: bool = False  # on a new connection: the kept one that it was tried on was over
     slow: bool = False  # its host is among the slow ones, which share a part of the fetches in flight
+    robots: str = ""  # the rule of robots.txt that lets it be made, in words
+    robots_at: float = 0.0  # when that robots.txt was fetched, unix seconds

@@ -29,6 +29,8 @@ class FetchEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure_detail: str = ""  # one line from the network or the server: hostile text
     reason: str = ""  # reason.Reason: why it was refused or given up, or a note on a fetched page ("soft-404")
     detail: str = ""  # what the reason refers to: a robots line, a pattern, a limit
+    robots: str = ""  # the rule of robots.txt by which it was asked for: "line 4: Allow: /a", "no rule against it"
+    robots_at: float = 0.0  # unix seconds when that robots.txt was fetched
     verdict: str = ""  # "new" | "changed" | "unchanged" | "not-modified" | "duplicate" | "redirect" | "error" | ...
     http_version: str = ""
     media_type: str = ""

@@ -66,7 +66,7 @@ class Api:
                 body = await read_body(request, endpoint.body, endpoint.body_max_bytes)
             path = {name: str(value) for name, value in request.path_params.items()}
             call = Call(principal=principal, crawls=self.crawls, path=path, query=query, body=body)
-            reply = await self.perform(endpoint, call, request.url.path)
+            reply = await self.perform(endpoint, call, request.scope["path"])
         except ApiError as error:
             await self.note_refusal(endpoint.method, request, principal, error)
             return error_response(error)
@@ -140,7 +140,7 @@ class Api:
             who=principal.name,
             role=principal.role.value if principal.name else "",
             address=principal.address or (request.client.host if request.client is not None else ""),
-            what=f"{request.method} {request.url.path}"[:300],
+            what=f"{request.method} {request.scope['path']}"[:300],
             status=error.status,
             result=_told(error),
         )

@@ -125,7 +125,7 @@ async def _no_route(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
         return error_response(no_method(request.method, [name.strip() for name in allowed.split(",")]))
-    path = request.url.path
+    path = request.scope["path"]
     return error_response(ApiError(404, "there is no such path", field="path", value=path, allowed="see /openapi.json"))
 
 

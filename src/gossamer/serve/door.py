@@ -13,7 +13,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import Request
@@ -69,7 +68,7 @@ class Door:
             )
         origin = request.headers.get("origin")
         # "null" is what a browser says that tells no site where it comes from; then Fetch Metadata must vouch for it.
-        is_own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        is_own = origin is None or origin.partition("://")[2] == request.headers.get("host")
         if not is_own and not follows_link and not (origin == "null" and site == "same-origin"):
             raise ApiError(403, "another site sent this", field="header.Origin", value=origin or "", allowed="our own")
         if not is_look and not site and origin is None:

@@ -15,6 +15,7 @@ from gossamer.serve.door import require
 from gossamer.serve.endpoint import Call, CrawlQuery, Endpoint, Principal
 from gossamer.serve.faults import ApiError
 from gossamer.serve.inputs import refusal
+from gossamer.surface.units import parse_duration
 
 FORM_MAX_BYTES: Final = 64 * 1024
 Fields = Mapping[str, str]
@@ -46,9 +47,12 @@ def _target(fields: Fields) -> dict[str, Any]:
 
 
 def _host(fields: Fields) -> dict[str, Any]:
-    """Empty fields are not given; what is no number is refused by the endpoint's own check."""
+    """Empty fields are not given; what is no number or time is refused by the endpoint's own check."""
+    undo = fields.get("undo", "")
+    if undo:
+        return {undo: None}
     found: dict[str, Any] = {"reset": fields.get("reset", "") == "on"}
-    for name, kind in (("delay_s", float), ("park_s", float), ("budget", int)):
+    for name, kind in (("delay_s", parse_duration), ("park_s", parse_duration), ("budget", int)):
         text = fields.get(name, "").strip()
         if text:
             try:
@@ -56,7 +60,7 @@ def _host(fields: Fields) -> dict[str, Any]:
             except ValueError:
                 found[name] = text
     if "park_s" in found:
-        found["park_reason"] = "set aside from the dashboard"
+        found["park_reason"] = fields.get("reason", "").strip() or "set aside from the dashboard"
     return found
 
 

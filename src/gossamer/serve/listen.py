@@ -8,8 +8,9 @@ import os
 import signal
 import socket
 import ssl
+from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import h11
 import msgspec
@@ -26,6 +27,7 @@ HEAD_TIMEOUT_S: Final = 10.0  # from the first byte of a request, or from the co
 WRITE_TIMEOUT_S: Final = 20.0  # that a client may take to read what is waiting for it
 KEEP_ALIVE_S: Final = 15
 CONNECTIONS_MAX: Final = 512
+CONNECTIONS_PER_ADDRESS_MAX: Final = 256  # one client does not keep all others out
 SHUTDOWN_S: Final = 2
 
 
@@ -87,10 +89,18 @@ class Impatient(H11Protocol):
     """A connection whose client must say what it wants, and take what it gets, in time."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _open: ClassVar[Counter[str]] = Counter()  # connections by the address they come from
+    _address = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The head of the first request is awaited from now on."""
         super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        self._address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._open[self._address] += 1
+        if self._open[self._address] > CONNECTIONS_PER_ADDRESS_MAX:
+            transport.abort()
+            return
         self._deadline = self.loop.call_later(HEAD_TIMEOUT_S, self._give_up)
 
     def data_received(self, data: bytes) -> None:
@@ -104,6 +114,9 @@ class Impatient(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self._unset()
+        self._open[self._address] -= 1
+        if self._open[self._address] <= 0:
+            del self._open[self._address]
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:

@@ -6,14 +6,11 @@ HTML's own signs are.
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
@@ -26,18 +23,22 @@ from gossamer.serve.door import COOKIE, SESSION_S
 from gossamer.serve.endpoint import Principal
 from gossamer.serve.faults import ApiError
 from gossamer.serve.forms import FORM_MAX_BYTES, perform
+from gossamer.serve.hostviews import found_host
 from gossamer.serve.inputs import read_bytes
 from gossamer.serve.public import ABOUT, KEPT, about
+from gossamer.serve.streams import Streams, Visitor
 from gossamer.serve.tokens import Role
-from gossamer.serve.views import VIEWS, Params, Values, View
+from gossamer.serve.view import Values, View
+from gossamer.serve.views import VIEWS
+from gossamer.surface.checks import is_host
 from gossamer.surface.explainview import moment
 from gossamer.surface.terminal import escape
-from gossamer.surface.units import show_count, show_duration, show_size
+from gossamer.surface.units import plural, show_count, show_duration, show_size
 from gossamer.version import VERSION
 
-STREAMS_MAX: Final = 64
-ENDING_LOOK_S: Final = 0.25
-STREAM_MAX_S: Final = 3_600.0  # then the browser connects anew, and its session is looked at again
+SAID_MAX: Final = 1_000
+EVENTS: Final = "text/event-stream"
+FOUND_MAX_CHARS: Final = 16_384
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -70,7 +71,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(count=show_count, size=show_size, seconds=show_duration, moment=moment, version=VERSION)
+    made.globals.update(count=show_count, size=show_size, seconds=show_duration, moment=moment)
+    made.globals.update(plural=plural, version=VERSION)
+    parts = made.get_template("parts.html").module  # as globals: a block that is sent alone has no imports
+    made.globals.update(tile_row=parts.tile_row, scroller=parts.scroller)  # type: ignore[attr-defined]
     return made
 
 
@@ -82,7 +86,7 @@ class Pages:
         self._api = api
         self._templates = environment()
         self._views = {view.path: view for view in VIEWS}
-        self._streams = 0
+        self._streams = Streams()
         self._said: dict[str, str] = {}  # session -> what is told on its next page
 
     def routes(self) -> list[BaseRoute]:
@@ -90,6 +94,7 @@ class Pages:
         return [
             *(Route(view.path, self._show(view)) for view in VIEWS),
             Route("/events", self.events),
+            Route("/find", self.find),
             Route("/login", self.login, methods=["GET", "POST"]),
             Route("/logout", self.logout, methods=["POST"]),
             Route("/do/{form}", self.do, methods=["POST"]),
@@ -101,6 +106,7 @@ class Pages:
 
     def _show(self, view: View) -> Any:  # noqa: ANN401 - what starlette takes for an endpoint
         async def show(request: Request) -> Response:
+            visitor = None
             try:
                 visitor = self._visitor(request)
                 if visitor is None:
@@ -108,8 +114,9 @@ class Pages:
                 served = self._crawl(request)
                 values = await view.values(served, request.query_params)
             except ApiError as error:
-                return self._fault(request, error)
-            context = self._frame(request, visitor, served, view) | values
+                return self._fault(request, error, visitor)
+            said = self._said.pop(request.cookies.get(COOKIE, ""), "")
+            context = self._frame(request, visitor, served, view) | values | {"said": said}
             return HTMLResponse(self._templates.get_template(view.template).render(context), headers=PAGE_HEADERS)
 
         return show
@@ -142,20 +149,38 @@ class Pages:
             "can_operate": visitor is not None and visitor.role.allows(Role.OPERATE),
             "can_admin": visitor is not None and visitor.role.allows(Role.ADMIN),
             "events": _events_path(view, crawl if several else "", request.query_params),
-            "said": self._said.pop(request.cookies.get(COOKIE, ""), ""),
+            "said": "",
         }
 
-    def _fault(self, request: Request, error: ApiError, back: str = "/") -> Response:
-        frame = self._frame(request, None, None, None)
+    def _fault(self, request: Request, error: ApiError, visitor: Principal | None = None) -> Response:
+        frame = self._frame(request, visitor, None, None)
         text = self._templates.get_template("fault.html").render(
-            frame | {"title": f"Refused ({error.status})", "fault": error.fault, "back": back}
+            frame | {"title": f"Refused ({error.status})", "fault": error.fault, "back": _back(request)}
         )
         return HTMLResponse(text, error.status, headers=PAGE_HEADERS)
+
+    async def find(self, request: Request) -> Response:
+        """What somebody typed: a host or a URL."""
+        visitor = None
+        try:
+            visitor = self._visitor(request)
+            if visitor is None:
+                return self._login_page(request, next_path=_own_path(request))
+            served = self._crawl(request)
+            asked = request.query_params.get("q", "").strip()[:FOUND_MAX_CHARS]
+            name = asked.lower()
+            found = await served.read(lambda reader: found_host(reader, name)) if is_host(name) else ""
+        except ApiError as error:
+            return self._fault(request, error, visitor)
+        path, query = ("/host", {"host": found}) if found else ("/url", {"url": asked})
+        more = {"crawl": served.name} if len(self._api.crawls.all) > 1 else {}
+        return RedirectResponse(f"{path}?{urlencode(query | more)}", 303, headers=PAGE_HEADERS)
 
     # -- live ------------------------------------------------------------------------------------------------------
 
     async def events(self, request: Request) -> Response:
         """The parts of a page that change, as they change (server-sent events)."""
+        visitor = None
         try:
             visitor = self._visitor(request)
             view = self._views.get(request.query_params.get("page", ""))
@@ -163,51 +188,31 @@ class Pages:
                 raise ApiError(401, "log in first", field="cookie", allowed="a session")
             if view is None or not view.live:
                 raise ApiError(404, "this page has nothing that changes", field="query.page")
-            if self._streams >= STREAMS_MAX:
-                raise ApiError(503, f"{STREAMS_MAX} pages are open already", headers=(("Retry-After", "60"),))
+            self._streams.check(visitor.name or visitor.address)
             served = self._crawl(request)
         except ApiError as error:
-            return self._fault(request, error)
-        frame = self._frame(request, visitor, served, view)
-        stream = self._stream(request, view, served, frame)
-        return StreamingResponse(stream, headers=PAGE_HEADERS, media_type="text/event-stream")
+            return self._fault(request, error, visitor)
+        if request.method == "HEAD":
+            return Response(headers=PAGE_HEADERS, media_type=EVENTS)
+        template, frame = self._templates.get_template(view.template), self._frame(request, visitor, served, view)
 
-    async def _stream(self, request: Request, view: View, served: Served, frame: Values) -> AsyncIterator[bytes]:
-        sent: dict[str, str] = {}
-        self._streams += 1
-        try:
-            async with asyncio.timeout(STREAM_MAX_S):
-                while not _is_ending(request) and self._api.door.visitor(request) is not None:
-                    fresh = await self._fragments(view, served, frame, request.query_params)
-                    changed = {name: html for name, html in fresh.items() if sent.get(name) != html}
-                    sent |= changed
-                    yield b"data: " + msgspec.json.encode(changed) + b"\n\n" if changed else b": nothing new\n\n"
-                    await self._rest(request, view.every_s)
-        except (TimeoutError, ApiError):
-            return
-        finally:
-            self._streams -= 1
+        def parts(values: Values) -> dict[str, str]:
+            context = template.new_context(frame | values)
+            return {name: "".join(template.blocks[name](context)) for name in view.live}
 
-    @staticmethod
-    async def _rest(request: Request, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not _is_ending(request):  # noqa: ASYNC110 - the server has no event to wait for
-            await asyncio.sleep(ENDING_LOOK_S)
-
-    async def _fragments(self, view: View, served: Served, frame: Values, params: Params) -> dict[str, str]:
-        template = self._templates.get_template(view.template)
-        try:
-            values = await view.values(served, params)
-        except ApiError:
-            return {}  # it cannot be read just now; the page stays as it is
-        context = template.new_context(frame | values)
-        return {name: "".join(template.blocks[name](context)) for name in view.live}
+        looker = Visitor(
+            visitor.name or visitor.address,
+            may_look=lambda: self._api.door.visitor(request) is not None,
+            is_over=lambda: _is_ending(request),
+        )
+        stream = self._streams.run(looker, view, parts, served, request.query_params)
+        return StreamingResponse(stream, headers=PAGE_HEADERS, media_type=EVENTS)
 
     # -- changing --------------------------------------------------------------------------------------------------
 
     async def do(self, request: Request) -> Response:
         """A form that was sent: the same checks, rights and audit as the API's."""
-        back = "/"
+        visitor = None
         try:
             visitor = self._visitor(request)
             if visitor is None:
@@ -216,7 +221,8 @@ class Pages:
             served = self._crawl(request)
             done = await perform(self._api, request, visitor, request.path_params["form"], fields, served)
         except ApiError as error:
-            return self._fault(request, error, back)
+            return self._fault(request, error, visitor)
+        self._streams.forget()
         self._say(request, done.text)
         more = {"crawl": served.name} if len(self._api.crawls.all) > 1 else {}
         query = urlencode(done.query | more)
@@ -224,7 +230,7 @@ class Pages:
 
     def _say(self, request: Request, text: str) -> None:
         session = request.cookies.get(COOKIE, "")
-        if session and len(self._said) < STREAMS_MAX * 16:
+        if session and len(self._said) < SAID_MAX:
             self._said[session] = text
 
     # -- sessions --------------------------------------------------------------------------------------------------
@@ -238,7 +244,7 @@ class Pages:
                 return self._login_page(request, next_path="/", status=200)
             fields = await _form(request)
             where = fields.get("next", "/")
-            where = where if where.startswith("/") and not where.startswith(("//", "/\\")) else "/"
+            where = where if _is_path(where) else "/"
             cookie = self._api.door.log_in(fields.get("token", "").strip())
         except ApiError as error:
             return self._fault(request, error)
@@ -253,7 +259,7 @@ class Pages:
             max_age=int(SESSION_S),
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=request.scope["scheme"] == "https",
         )
         return response
 
@@ -309,8 +315,20 @@ async def _form(request: Request) -> dict[str, str]:
         raise ApiError(400, "the form cannot be read", field="body") from error
 
 
+def _is_path(text: str) -> bool:
+    """Whether a text is a path of ours, and no address elsewhere that looks like one."""
+    return text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
+
+
+def _back(request: Request) -> str:
+    """The page of ours that somebody came from."""
+    place, _, path = request.headers.get("referer", "").partition("://")[2].partition("/")
+    return f"/{path}" if place == request.headers.get("host") and _is_path(f"/{path}") else "/"
+
+
 def _own_path(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    query = request.scope["query_string"].decode("latin-1")
+    return str(request.scope["path"]) + (f"?{query}" if query else "")
 
 
 def _events_path(view: View | None, crawl: str, params: Mapping[str, str]) -> str:

@@ -159,11 +159,16 @@ async def explain(call: Call) -> Reply:
 
 async def explained(served: Served, url: str) -> Explanation:
     """Every step of a URL's road."""
-    try:
-        asked = complete(url)
-    except GossamerError:
-        asked = url
+    asked = completed(url)
     return await served.read(lambda reader: reader.explain(asked))
+
+
+def completed(url: str) -> str:
+    """A URL that may lack its scheme."""
+    try:
+        return complete(url)
+    except GossamerError:
+        return url
 
 
 def checked_host(text: str, field: str = "path.host") -> str:

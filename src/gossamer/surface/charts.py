@@ -24,6 +24,7 @@ class Bar(msgspec.Struct, frozen=True):
     value: int
     colour: str = "accent"
     shown: str = ""  # instead of the number
+    href: str = ""  # where its label leads
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -45,17 +46,24 @@ def bars(rows: Sequence[Bar]) -> Markup:
 
 def _bar(row: Bar, top: int) -> Markup:
     return Markup(
-        '<div class="bar"><span class="name">{label}</span>'
+        '<div class="bar">{label}'
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" width="100" height="10" rx="1"/>'
         '<rect class="{colour}" width="{width}" height="10" rx="1"/>'
         '</svg><span class="number">{value}</span></div>'
     ).format(
-        label=escape(row.label),
+        label=_bar_label(row),
         colour=row.colour,
         width=f"{max(row.value / top * 100, 0.6 if row.value else 0):.2f}",
         value=escape(row.shown) or show_count(row.value),
     )
+
+
+def _bar_label(row: Bar) -> Markup:
+    name = escape(row.label)
+    if row.href:
+        return Markup('<a class="name" href="{}">{}</a>').format(row.href, name)
+    return Markup('<span class="name">{}</span>').format(name)
 
 
 def columns(points: Sequence[Column], *, wide: bool = False, top_label: str = "") -> Markup:

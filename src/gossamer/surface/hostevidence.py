@@ -24,6 +24,8 @@ from gossamer.surface.units import plural, show_count, show_duration, show_size
 Floats = npt.NDArray[np.float64]
 ASKED_TO_WAIT: Final = (429, 503)
 ADDRESSES_MAX: Final = 100  # named; more are only counted
+RULES_MAX: Final = 8
+_RULES_COUNTED_MAX: Final = 10_000  # a robots.txt may have as many lines as it likes
 
 
 class DayCount(msgspec.Struct, frozen=True):
@@ -50,6 +52,7 @@ class HostEvidence(msgspec.Struct, frozen=True, kw_only=True):
     asked_to_wait: int = 0  # answers 429 and 503
     statuses: dict[str, int] = {}
     failures: dict[str, int] = {}
+    allowed: dict[str, int] = {}  # rule of robots.txt -> requests that it let through; the RULES_MAX most used
     refused: dict[str, int] = {}  # reason -> URLs that were not asked for
     addresses: tuple[str, ...] = ()
     days: tuple[DayCount, ...] = ()
@@ -61,6 +64,7 @@ def evidence_of(host: str, events: Iterable[FetchEvent]) -> HostEvidence:
     statuses: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     refused: Counter[str] = Counter()
+    allowed: Counter[str] = Counter()
     days: Counter[str] = Counter()
     day_bytes: Counter[str] = Counter()
     addresses: dict[str, None] = {}
@@ -80,6 +84,8 @@ def evidence_of(host: str, events: Iterable[FetchEvent]) -> HostEvidence:
             statuses[str(event.status)] += 1
         else:
             failures[event.failure] += 1
+        if event.robots and (event.robots in allowed or len(allowed) < _RULES_COUNTED_MAX):
+            allowed[event.robots] += 1
         if event.kind is Kind.ROBOTS:
             robots_count, robots_last = robots_count + 1, max(robots_last, event.started)
         if len(addresses) < ADDRESSES_MAX and event.address:
@@ -101,6 +107,7 @@ def evidence_of(host: str, events: Iterable[FetchEvent]) -> HostEvidence:
         asked_to_wait=sum(statuses[str(status)] for status in ASKED_TO_WAIT),
         statuses=dict(statuses.most_common()),
         failures=dict(failures.most_common()),
+        allowed=dict(allowed.most_common(RULES_MAX)),
         refused=dict(refused.most_common()),
         addresses=tuple(addresses),
         days=tuple(DayCount(day, days[day], day_bytes[day]) for day in sorted(days)),
@@ -129,6 +136,8 @@ def evidence_lines(found: HostEvidence) -> list[str]:
     if found.robots_fetched:
         count = plural(found.robots_fetched, "time")
         lines.append(f"  robots    asked for {count}, last at {moment(found.robots_last)}")
+    allowed = found.allowed.items()
+    lines += [f"  allowed   {plural(count, 'request')} by robots.txt: {escape(rule)}" for rule, count in allowed]
     for name, counts in (("statuses", found.statuses), ("failed", found.failures), ("refused", found.refused)):
         if counts:
             words = ", ".join(f"{escape(key)}: {show_count(count)}" for key, count in counts.items())

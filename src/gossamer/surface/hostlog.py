@@ -1,7 +1,7 @@
 """The visits of one host from the crawl log, newest first, without reading all of a log that may have gigabytes.
 
-The files are read from the newest on, up to a bound of bytes; how far that reached is told with what was found. Lines
-of other hosts are passed over undecoded.
+The files are read from the newest on, up to a bound of bytes; how far that reached is told with what was found. Files
+that have no line of the host are passed over unread, lines of other hosts undecoded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from gossamer.model.event import FetchEvent
 from gossamer.model.jsonbytes import encode
 from gossamer.model.limits import MIB
-from gossamer.surface.crawllog import CURRENT, rotated
+from gossamer.surface.crawllog import CURRENT, may_have, rotated
 
 LOOKED_BACK_BYTES: Final = 256 * MIB  # of log, decompressed
 VISITS_MAX: Final = 10_000
@@ -42,7 +42,12 @@ def host_log(directory: Path, host: str, last: int, max_bytes: int = LOOKED_BACK
     found: list[FetchEvent] = []
     oldest = 0.0
     left = max_bytes
+    passed: _File | None = None  # the oldest so far that has no line of the host
     for file in _files(directory):
+        if file.lacks(host):
+            passed = file
+            continue
+        passed = None
         size = 0
         matches: deque[bytes] = deque(maxlen=last - len(found))
         first = b""
@@ -56,7 +61,7 @@ def host_log(directory: Path, host: str, last: int, max_bytes: int = LOOKED_BACK
         left -= size
         if len(found) >= last or left <= 0 or file.is_cut:
             return HostLog(events=tuple(found), since=oldest, whole=False)
-    return HostLog(events=tuple(found), since=oldest)
+    return HostLog(events=tuple(found), since=oldest if passed is None else passed.began(oldest))
 
 
 def _files(directory: Path) -> Iterator[_File]:
@@ -71,6 +76,16 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_cut = False  # its beginning was not read
+
+    def lacks(self, host: str) -> bool:
+        """Whether the list beside it says that it has no line of a host."""
+        return self._path.name != CURRENT and not may_have(self._path, host)
+
+    def began(self, otherwise: float) -> float:
+        """Unix seconds of its first line; `otherwise` when that cannot be read."""
+        first = next(iter(self.blocks(_LINE_MAX_BYTES)), b"")
+        event = _event(first[: first.find(b"\n")])
+        return event.time if event is not None else otherwise
 
     def blocks(self, max_bytes: int) -> Iterable[bytes]:
         """Its last so many bytes in blocks of whole lines; a compressed one, which has no end to go to, whole."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
+from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
 from gossamer.model.view import HostView
 from gossamer.surface.hostlog import HostLog, host_log
 from gossamer.surface.hostview import gap_reason, host_view, importance_words, speed_words
 
 VISITS_SHOWN: Final = 200
+ROBOTS_SHOWN_BYTES: Final = 64 * 1024
 GAP_SLACK_S: Final = 0.002  # times in the log are floats of the wall clock
 
 
@@ -31,6 +35,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     failures: int  # in a row
     crawl_delay_s: float | None
     redirects: tuple[str, ...] = ()
+    text: str = ""  # as it was served, at most ROBOTS_SHOWN_BYTES of it; "" where there is none
+    text_cut: bool = False  # there is more
 
 
 class VisitTold(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +50,8 @@ class VisitTold(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 0
     gap_s: float | None = None  # since the end of the visit before
     wanted_gap_s: float = 0.0
+    sent: bool = True  # False: it was refused before anything was sent
+    robots: str = ""  # the rule of robots.txt by which it was asked for, or was not
     detail: str = ""
 
 
@@ -77,8 +85,8 @@ class HostStory(msgspec.Struct, frozen=True, kw_only=True):
     visits_whole: bool  # that is all of the log
 
 
-def rules_of(row: HostRow) -> tuple[Rules, ...]:
-    """What is known of a host's robots.txt, scheme by scheme."""
+def rules_of(row: HostRow, bodies: Mapping[str, bytes]) -> tuple[Rules, ...]:
+    """What is known of a host's robots.txt, scheme by scheme; `bodies` are the files as they were served."""
     return tuple(
         Rules(
             scheme=scheme,
@@ -90,13 +98,23 @@ def rules_of(row: HostRow) -> tuple[Rules, ...]:
             failures=state.failures,
             crawl_delay_s=state.crawl_delay_s,
             redirects=state.redirects,
+            text=bodies.get(scheme, b"")[:ROBOTS_SHOWN_BYTES].decode("utf-8", "replace"),
+            text_cut=len(bodies.get(scheme, b"")) > ROBOTS_SHOWN_BYTES,
         )
         for scheme, state in sorted(row.robots.items())
     )
 
 
-def host_story(row: HostRow, config: Config, now: float, *, running: bool, last: int = VISITS_SHOWN) -> HostStory:
-    """The story of a host with its newest `last` visits."""
+def host_story(
+    row: HostRow,
+    config: Config,
+    now: float,
+    *,
+    running: bool,
+    last: int = VISITS_SHOWN,
+    bodies: Mapping[str, bytes] = MappingProxyType({}),
+) -> HostStory:
+    """The story of a host with its newest `last` visits; `bodies`: its robots.txt by scheme."""
     log = host_log(Path(config.directory) / "log", row.host, last)
     return HostStory(
         view=host_view(row, now, running=running),
@@ -109,7 +127,7 @@ def host_story(row: HostRow, config: Config, now: float, *, running: bool, last:
         addresses=row.addresses,
         tls_error=row.tls_error,
         late_refreshes=row.late,
-        robots=rules_of(row),
+        robots=rules_of(row, bodies),
         gaps=gaps_of(log.events),
         outcomes=dict(Counter(outcome_of(event) for event in log.events).most_common()),
         visits=tuple(told(event) for event in log.events),
@@ -140,6 +158,8 @@ def told(event: FetchEvent) -> VisitTold:
         bytes=event.wire_bytes,
         gap_s=event.gap_s if event.started else None,
         wanted_gap_s=event.delay_s,
+        sent=bool(event.started),
+        robots=event.robots or (event.detail if event.reason == Reason.ROBOTS else ""),
         detail=detail,
     )
 

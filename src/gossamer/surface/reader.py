@@ -47,6 +47,7 @@ from gossamer.surface.offline import running_snapshot, stored_snapshot
 from gossamer.surface.reportdata import report_data
 from gossamer.surface.storedtexts import StoredTexts
 from gossamer.surface.storescan import decoded, host_row, host_rows, url_row
+from gossamer.surface.urllist import URLS_SHOWN, UrlList, url_list
 from gossamer.surface.verifying import verify
 from gossamer.surface.versions import history
 
@@ -113,11 +114,13 @@ class Reader:
 
     def rules(self, host: str, scheme: str) -> Rules | None:
         """The rules of a host's robots.txt as they are for us, or None where there is none."""
+        body = self._robots(host, scheme)
+        return None if body is None else parse_robots(body, self._config.identity.product)
+
+    def _robots(self, host: str, scheme: str) -> bytes | None:
         key = robots_key(host, scheme)
         raw = self._store.get(Cf.HOST, key)
-        if raw is None:
-            return None
-        return parse_robots(decoded(decode_robots, Cf.HOST, key, raw).body, self._config.identity.product)
+        return None if raw is None else decoded(decode_robots, Cf.HOST, key, raw).body
 
     def story(self, host: str, last: int = VISITS_SHOWN) -> HostStory | None:
         """Everything that is known of a host, with its newest `last` visits; None when it was never seen."""
@@ -125,7 +128,12 @@ class Reader:
         if row is None:
             return None
         running = running_snapshot(self._directory / "log") is not None
-        return host_story(row, self._config, self._now(), running=running, last=last)
+        bodies = {scheme: self._robots(host, scheme) or b"" for scheme in row.robots}
+        return host_story(row, self._config, self._now(), running=running, last=last, bodies=bodies)
+
+    def urls(self, prefix: str, after: str = "", limit: int = URLS_SHOWN) -> UrlList | None:
+        """Known URLs that begin so, in the order of their keys; None when that is no beginning of a URL."""
+        return url_list(self._store, prefix, after, limit)
 
     def freshness(self, host: str) -> HostFreshness | None:
         """How current the copies of a host's pages are; None when it was never seen."""
