@@ -120,7 +120,7 @@ def a_host_tells_its_story(browser: Browser, port: int) -> None:
     shown(browser, ".lines", "window.pwned")
     assert browser.run("document.querySelectorAll('.lines li').length") == 4
     shown(browser, "[data-live=charts]", "0 shorter than the gap in force")
-    shown(browser, "[data-live=visits]", "robots.txt line 2: Disallow: /page1")
+    shown(browser, "[data-live=visits]", "robots-disallowed, robots.txt line 2: Disallow: /page1")
     shown(browser, "[data-live=visits] tbody", "no rule against it")
     assert browser.run("document.querySelectorAll('[data-live=charts] .columns rect.accent').length") > 5
 

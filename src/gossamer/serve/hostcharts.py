@@ -61,7 +61,8 @@ def _label(time: float, step_s: float, span_s: float) -> str:
 def gap_chart(story: HostStory) -> Markup:
     """Pauses before requests, oldest first; those that were too short are drawn in the colour of failures."""
     points = []
-    for one in reversed(story.visits[:GAP_COLUMNS_MAX]):
+    made = [one for one in story.visits if one.sent]
+    for one in reversed(made[:GAP_COLUMNS_MAX]):
         if one.gap_s is None:
             continue
         pause_ms, short = round(one.gap_s * 1000), one.gap_s < one.wanted_gap_s - GAP_SLACK_S

@@ -28,7 +28,7 @@ from gossamer.surface.units import plural, show_count, show_duration, show_size
 HOSTS_ON_PAGE: Final = 100
 HOSTS_RANKED_MAX: Final = 100_000  # looked at for a list that is not in the order of names
 VISITS_READ: Final = 2_000  # for the charts of a host
-VISITS_ON_PAGE: Final = 100
+VISITS_ON_PAGE: Final = 50
 TROUBLES_ON_PAGE: Final = 10
 ROBOTS_LINES_ON_PAGE: Final = 500
 STATES: Final = ("", "ready", "resting", "waiting", "parked", "idle")
@@ -106,8 +106,9 @@ async def host(served: Served, params: Params) -> Values:
         "statuses": bars(status_bars(story.view.statuses)),
         "timeline": timeline(story),
         "gaps_chart": gap_chart(story),
-        "troubles": [one for one in story.visits if is_failed(one) or not one.sent][:TROUBLES_ON_PAGE],
-        "visits": story.visits[:VISITS_ON_PAGE],
+        "troubles": [one for one in story.visits if is_failed(one)][:TROUBLES_ON_PAGE],
+        "refused": [one for one in story.visits if not one.sent][:TROUBLES_ON_PAGE],
+        "visits": [one for one in story.visits if one.sent][:VISITS_ON_PAGE],
         "failed_from": FAILED_FROM,
         "robots_lines": ROBOTS_LINES_ON_PAGE,
     }

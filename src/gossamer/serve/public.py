@@ -11,6 +11,7 @@ from gossamer.serve.endpoint import Call, Endpoint, NoQuery, Reply
 from gossamer.stage.fetch import user_agent
 from gossamer.surface.identifying import WELL_KNOWN
 from gossamer.surface.identity import Published, published
+from gossamer.surface.units import show_duration
 
 ABOUT: Final = "/bot"
 KEPT: Final = (("Cache-Control", "public, max-age=3600"),)
@@ -33,8 +34,14 @@ async def about(crawls: Crawls) -> dict[str, Any]:
         "title": "About this crawler",
         "crawlers": await configs(crawls),
         "agent": user_agent,
+        "spell": _spelled,
         "contact": lambda one: one.identity.contact.removeprefix("mailto:"),
     }
+
+
+def _spelled(seconds: float) -> str:
+    """A configured time for people: "24 h", not "24 h 00 m"."""
+    return show_duration(seconds).removesuffix(" 00 m").removesuffix(" 00 s")
 
 
 ENDPOINTS: Final = (
