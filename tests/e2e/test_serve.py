@@ -175,7 +175,8 @@ def add_and_stop(nginx: Nginx, server: Serving, crawl: Crawl, port: int) -> None
     wait_for(lambda: [hit for hit in hits(nginx, NAMES[1]) if hit.target == "/unlinked.html"])
     asked = [hit.target for hit in hits(nginx, NAMES[1])]
     assert asked.index(f"/{KEY}.txt") < asked.index("/unlinked.html")
-    wait_for(lambda: )
+    path = f"/v1/urls?url=http://{NAMES[1]}:{port}/unlinked.html"
+    wait_for(lambda: server.get(path)["known"])
     fresh = server.get(f"/v1/freshness?host={NAMES[0]}:{port}")
     assert fresh["known_urls"] > 100
     assert fresh["fetched_this_month"] > 0
