@@ -164,7 +164,7 @@ def soak(folder: Path, arguments: argparse.Namespace) -> Soak:
 def checked(crawl: Crawl) -> tuple[bool, str]:
     """Whether `gossamer verify` finds nothing wrong, and what it says."""
     try:
-        result = crawl.ask("verify", timeout_s=VERIFY_TIMEOUT_S)
+        result = crawl.ask_apart("verify", timeout_s=VERIFY_TIMEOUT_S)
     except AssertionError:  # what was measured is worth telling all the same
         return False, f"not at its end after {VERIFY_TIMEOUT_S:g} s"
     return result.code == 0, " ".join(result.words.split())[-WORDS_MAX:]
