@@ -25,7 +25,7 @@ Volume = Callable[[Path, int], None]
 
 @pytest.fixture
 def volume() -> Iterator[Volume]:
-    """Mounts a small file system of its own on a directory."""
+    """Mounts a small file system of its own on a directory. Named before `make_crawl`, which looks at it at the end."""
     mounted: list[Path] = []
 
     def mount(path: Path, size_bytes: int) -> None:
@@ -66,7 +66,7 @@ def fill(folder: Path, leave_bytes: int = 0) -> Path:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_full_volume_at_the_start(web: Web, make_crawl: MakeCrawl, volume: Volume, part: str) -> None:
+def test_full_volume_at_the_start(web: Web, volume: Volume, make_crawl: MakeCrawl, part: str) -> None:
     site = Site(web, 10)
     crawl = make_crawl(site.url)
     volume(crawl.directory / part, 40 * MIB)
@@ -82,7 +82,7 @@ def test_full_volume_at_the_start(web: Web, make_crawl: MakeCrawl, volume: Volum
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_volume_that_fills_up_while_crawling(web: Web, make_crawl: MakeCrawl, volume: Volume, part: str) -> None:
+def test_volume_that_fills_up_while_crawling(web: Web, volume: Volume, make_crawl: MakeCrawl, part: str) -> None:
     site = Site(web, 150)
     crawl = make_crawl(site.url)
     volume(crawl.directory / part, 60 * MIB)

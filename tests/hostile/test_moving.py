@@ -14,7 +14,7 @@ from tests.http.raw_server import Handler, Peer
 from tests.support.web import NOT_FOUND, Web, reply
 
 GAP_S = 0.15
-LEEWAY_S = 0.005  # the crawler's gap begins when it has read the answer, ours when we have written it
+LEEWAY_S = 0.005  # the crawler's gap begins when it has read the answer, ours when we begin to write it
 PAGES = 30
 
 
@@ -54,8 +54,10 @@ def witness(address: str, hits: list[Hit], pages: int) -> Handler:
             target = request.split(b" ", 2)[1].decode()
             host = request.lower().split(b"\r\nhost: ", 1)[1].split(b"\r\n", 1)[0].split(b":")[0].decode()
             links = " ".join(f'<a href="/page{number}">{number}</a>' for number in range(pages))
-            await peer.send(NOT_FOUND if target == "/robots.txt" else reply(f"<p>{target} of {host}</p>{links}"))
-            hits.append(Hit(address, host, target, start, time.monotonic()))
+            answer = NOT_FOUND if target == "/robots.txt" else reply(f"<p>{target} of {host}</p>{links}")
+            end = time.monotonic()  # after the answer is out, a busy machine may keep us from the clock for long
+            await peer.send(answer)
+            hits.append(Hit(address, host, target, start, end))
 
     return handle
 
