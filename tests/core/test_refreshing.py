@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import msgspec
@@ -13,7 +14,7 @@ from gossamer.core.refreshing import GROUP_PREFIX, LATE_S, WINDOW_S, Refreshing,
 from gossamer.model.config import Config, Refresh
 from gossamer.model.limits import LEVELS
 from gossamer.model.record import Cf, HostRow, UrlRow
-from gossamer.policy.refresh import CLASSES
+from gossamer.policy.refresh_class import NUMBERS
 from gossamer.sim.memstore import MemoryStore
 
 DAY_S = 86_400.0
@@ -30,6 +31,7 @@ class Site:
         self.hosts = [HostRow(host=f"h{n}", site=f"h{n}") for n in range(hosts)]
         self.rows = [UrlRow(url=f"{n}", host=f"h{n % hosts}", level=n % 4) for n in range(pages)]
         self.visits: list[float] = []
+        self.how: dict[int, dict[str, float]] = {}  # how a page is planned
 
     def restarted(self, now: float) -> Refreshing:
         return Refreshing(self.config, self.store, self.totals, now)
@@ -39,7 +41,7 @@ class Site:
         row.visited = now
         changes = Changes(self.store)
         self.refreshing.observe(changes, row, host, changed=changed)
-        wait_s = self.refreshing.plan(changes, row, host, now)
+        wait_s = self.refreshing.plan(changes, row, host, now, **self.how.get(number, {}))
         self.store.write(changes.ops())
         self.visits.append(now)
         return wait_s
@@ -81,8 +83,8 @@ def test_counts_agree_with_the_rows_and_survive_a_restart() -> None:
         assert host.pace.square_sum == pytest.approx(sum(pace.log_rate**2 + pace.variance for pace in known))
     again = site.restarted(90 * DAY_S)
     assert (again.state, again.groups, again.policy) == (refreshing.state, refreshing.groups, refreshing.policy)
-    keys = [key for key, _ in site.store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", CLASSES**2)]
-    assert len(keys) == len(counted) < CLASSES**2
+    keys = [key for key, _ in site.store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", NUMBERS)]
+    assert len(keys) == len(counted) < NUMBERS
 
 
 @pytest.mark.parametrize("policy", ["uniform", "proportional", "poisson", "optimal"])
@@ -157,3 +159,54 @@ def test_a_budget_that_falls_makes_no_page_wait_longer_than_it_says(policy: str)
         assert wait_s == pytest.approx(wanted_s)
     claims = [row.pace.claim for row in site.rows if row.pace is not None]
     assert sum(claims) == pytest.approx(200, rel=0.1), "on average a page claims what the average page has"
+
+
+@pytest.mark.parametrize(
+    ("how", "days"),
+    [
+        ({n: {"rarer": 4.0} for n in range(0, 60, 3)}, (40 + 20 / 4) / 6),
+        ({n: {"rarer": math.inf} for n in range(30)}, 30 / (6 - 30 / 90)),
+        ({0: {"fixed_s": DAY_S / 3}}, 59 / (6 - 3)),
+    ],
+    ids=["copies", "moved", "feed"],
+)
+def test_the_plan_counts_what_a_page_costs(how: dict[int, dict[str, float]], days: float) -> None:
+    """Sixty pages, six visits a day: what some are visited more seldom than planned for, others have."""
+    site = Site(60, policy="uniform", interval_s=10 * DAY_S)
+    site.how = how
+    site.run(3 * days)
+    assert site.refreshing.policy.scale == pytest.approx(days * DAY_S, rel=0.02)
+    waits = {number: site.visit(number, 4 * days * DAY_S, changed=False) for number in (0, 59)}
+    ordinary = site.refreshing.policy.scale
+    assert waits[59] == pytest.approx(ordinary)
+    assert waits[0] == pytest.approx(how[0].get("fixed_s") or min(90 * DAY_S, how[0]["rarer"] * ordinary))
+
+
+def test_visits_beyond_the_plan_are_taken_from_it() -> None:
+    site = Site(40, policy="uniform", interval_s=10 * DAY_S)
+    site.run(1)
+    refreshing, changes = site.refreshing, Changes(site.store)
+    for hour in range(24 * 60):
+        if hour % 24 == 0:  # one a day is brought forward by half of its interval, another by a whole one
+            refreshing.sooner(changes, 10 * DAY_S, 5 * DAY_S)
+            refreshing.sooner(changes, 10 * DAY_S, 0.0)
+        refreshing.measure(2 * DAY_S + hour * 3_600.0)
+    assert refreshing.state.ahead_rate * DAY_S == pytest.approx(1.5 * -math.expm1(-2), rel=0.05)
+    refreshing.fit(62 * DAY_S)
+    assert refreshing.policy.scale == pytest.approx(40 / (4 / DAY_S - refreshing.state.ahead_rate), rel=0.01)
+    for _ in range(10_000):
+        refreshing.sooner(changes, 10 * DAY_S, 0.0)
+    refreshing.measure(63 * DAY_S)
+    refreshing.fit(63 * DAY_S)
+    assert refreshing.policy.scale == pytest.approx(20 * DAY_S, rel=0.01), "half of the budget stays with the plan"
+    refreshing.sooner(changes, 10 * DAY_S, 11 * DAY_S)  # late is not ahead
+    assert refreshing.state.ahead == 0.0
+
+
+@pytest.mark.parametrize(("refresh", "days"), [({"budget_per_day": 4}, 5), ({"interval_s": 10 * DAY_S}, 10)])
+def test_what_hosts_out_of_order_leave_of_a_number_goes_to_the_others(refresh: dict[str, object], days: float) -> None:
+    site = Site(40, policy="uniform", **refresh)
+    site.run(1)
+    site.totals.stalled = 20
+    site.refreshing.fit(2 * DAY_S)
+    assert site.refreshing.policy.scale == pytest.approx(days * DAY_S, rel=0.01)

@@ -12,7 +12,8 @@ import pytest
 from gossamer.model.config import Refresh
 from gossamer.model.record import Pace
 from gossamer.policy import refresh_rate as rates
-from gossamer.policy.refresh import Name, Policy, fit, group_of, groups_of
+from gossamer.policy.refresh import Name, Policy, fit
+from gossamer.policy.refresh_class import group_of, groups_of
 from gossamer.sim.refreshlearn import Learner, Pacer, estimate, intervals
 
 DAY_S = rates.DAY_S

@@ -6,21 +6,18 @@ import math
 import random
 from typing import get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.model.limits import LEVELS
 from gossamer.policy.refresh import (
-    CLASSES,
     THRIFT_MAX,
-    Group,
     Name,
     Policy,
     bias,
     fit,
-    group_of,
-    groups_of,
     host_cap,
     importance_of,
     in_vain,
@@ -28,6 +25,7 @@ from gossamer.policy.refresh import (
     spent,
     thriftier,
 )  # fmt: skip
+from gossamer.policy.refresh_class import CLASSES, FIXED, NUMBERS, Group, group_of, group_of_fixed, groups_of
 from gossamer.policy.refresh_value import age, changes_between, freshness, gain
 
 DAY_S = 86_400.0
@@ -190,6 +188,29 @@ def test_classes_are_bounded_and_near(rate: float, importance: float) -> None:
         assert all(0.7 < one.rate / rate < 1.42 for one in spread)
         assert any(0.95 < one.rate / rate < 1.06 for one in spread)
         assert all(0.8 < one.importance / importance < 1.25 for one in spread)
+
+
+@given(st.floats(1e-12, 1e-4), st.floats(1e-4, 1e4), st.floats(1.0, 100.0), st.floats(3_600.0, 90 * DAY_S))
+def test_classes_of_rare_pages_and_of_feeds(rate: float, importance: float, rarer: float, interval_s: float) -> None:
+    number = group_of(rate, importance, rarer)
+    assert 0 <= number < FIXED
+    spread = groups_of(number, 10)
+    assert sum(one.count for one in spread) == pytest.approx(10)
+    assert all(0.8 < one.rarer / rarer < 1.25 and not one.fixed_s for one in spread)
+    assert groups_of(group_of(rate, importance, math.inf), 10)[0].rarer == math.inf
+    fixed = group_of_fixed(interval_s)
+    assert FIXED <= fixed < NUMBERS
+    assert 0.8 < groups_of(fixed, 1)[0].fixed_s / interval_s < 1.25
+
+
+def test_what_is_rare_costs_less_and_feeds_cost_the_same_at_any_scale() -> None:
+    day = policy("uniform", min_s=DAY_S)
+    assert spent(day, [Group(1 / DAY_S, 1.0, 8, 4.0)]) == pytest.approx(2 / DAY_S)
+    assert spent(day, [Group(1 / DAY_S, 1.0, 90, math.inf)]) == pytest.approx(1 / DAY_S)
+    for scale in (1.0, 5 * DAY_S):
+        fitted = policy("uniform", min_s=DAY_S)
+        assert spent(msgspec.structs.replace(fitted, scale=scale), [Group(1.0, 1.0, 3, fixed_s=DAY_S)]) == 3 / DAY_S
+    assert in_vain(day, [Group(1.0, 1.0, 3, fixed_s=DAY_S)]) == 0.0, "the plan cannot move them"
 
 
 def test_importance_halves_every_two_levels() -> None:

@@ -244,7 +244,7 @@ def test_a_missing_page_is_looked_for_at_growing_intervals_then_gone() -> None:
         if row(run, f"http://{A}/x").state.name == "GONE":
             break
     assert len(waits) == 4
-    assert waits[3] > 1.9 * waits[2] > 3.6 * waits[1]
+    assert waits[3] > 1.45 * waits[2] > 1.45**2 * waits[1], "the other page has the rest"
     page = row(run, f"http://{A}/x")
     assert (page.state.name, page.reason, page.due) == ("GONE", "gone", 0.0)
     visits = len(run.targets(A))
@@ -304,7 +304,7 @@ def test_a_soft_404_is_looked_for_as_a_404_is() -> None:
         assert run.go()
         assert recount(run.store) == []
     assert len(waits) == 4
-    assert waits[3] > 1.9 * waits[2] > 3.6 * waits[1]
+    assert waits[3] > 1.45 * waits[2] > 1.45**2 * waits[1], "the other page has the rest"
     assert "not-found page" in row(run, f"http://{A}/x").detail
 
 

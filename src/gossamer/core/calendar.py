@@ -8,6 +8,7 @@ from typing import Final
 from gossamer.core import overdue
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.early import visit_early
 from gossamer.core.horizon import pull_in
 from gossamer.core.keys import due_bound, due_key
 from gossamer.model.limits import MISSING_MAX
@@ -55,16 +56,17 @@ def plan(
         context.admission.known.forget(key)
         context.counters.refuse(Reason.GONE)
         return
-    wait_s = context.refreshing.plan(changes, row, host, now)
-    if duplicate or host.mirror_of:
-        wait_s *= DUPLICATE_FACTOR
+    rarer = DUPLICATE_FACTOR if duplicate or host.mirror_of else 1.0
     if row.missing:
-        wait_s *= 2.0 ** (row.missing - 1)
-    if row.feed:
-        wait_s = max(context.config.refresh.min_interval_s, feed_interval_s(now - max(row.changed_at, row.discovered)))
+        rarer *= 2.0 ** (row.missing - 1)
+    fixed_s = 0.0
     if row.moved_to:
-        wait_s = math.inf
-    wait_s = min(context.config.refresh.max_interval_s, wait_s, within_s)
+        rarer = math.inf
+    elif row.feed:
+        fixed_s = max(context.config.refresh.min_interval_s, feed_interval_s(now - max(row.changed_at, row.discovered)))
+    planned_s = context.refreshing.plan(changes, row, host, now, rarer=rarer, fixed_s=fixed_s)
+    wait_s = min(context.config.refresh.max_interval_s, planned_s, within_s)
+    context.refreshing.sooner(changes, planned_s, within_s)
     row.due = math.floor((now + wait_s) * 1000) / 1000
     _enter(context, changes, key, row)
 
@@ -81,10 +83,12 @@ def hasten(context: Context, changes: Changes, key: str, row: UrlRow, host: Host
         bring_forward(context, changes, key, row, now)
         return
     if row.due:
+        context.refreshing.sooner(changes, row.due - row.visited, now - row.visited)
         changes.delete(Cf.DUE, due_key(row.due, key))
         row.due = 0.0
     overdue.leave(context, changes, key, row, host)
     overdue.queue(context, changes, key, row, host)
+    context.refreshing.spend(changes, 1)
 
 
 def bring_forward(context: Context, changes: Changes, key: str, row: UrlRow, now: float) -> bool:
@@ -98,6 +102,7 @@ def bring_forward(context: Context, changes: Changes, key: str, row: UrlRow, now
     due = math.ceil(due * 1000) / 1000
     if not row.due or row.due <= due:
         return False
+    context.refreshing.sooner(changes, row.due - row.visited, due - row.visited)
     changes.delete(Cf.DUE, due_key(row.due, key))
     row.due = due
     _enter(context, changes, key, row)
@@ -118,8 +123,6 @@ def enqueue_due(context: Context, now: float) -> int:
     pull_in(context, now)
     found = context.store.scan(Cf.DUE, due_key(context.due_from, ""), due_bound(now), DUE_AT_ONCE_MAX)
     context.due_from = _due(found[-1][0]) if len(found) == DUE_AT_ONCE_MAX else now
-    if not found:
-        return 0
     changes = Changes(context.store)
     by_host: dict[str, list[tuple[str, UrlRow]]] = {}
     for slot, host in found:
@@ -132,13 +135,18 @@ def enqueue_due(context: Context, now: float) -> int:
         changes.put_url(key, row)
         if not row.refresh and not row.late and row.state is State.FETCHED:
             by_host.setdefault(host.decode(), []).append((key, row))
+    count = 0
     for host_name, pages in by_host.items():
         ledger = context.ledger.find(host_name, changes)
         if ledger is not None:
+            count += 0 if ledger.parked else len(pages)
             _take_in(context, changes, ledger, pages, now)
             context.ledger.put(changes, ledger)
-    context.apply(changes)
-    return sum(map(len, by_host.values()))
+    if found:
+        context.refreshing.spend(changes, count)
+        context.apply(changes)
+    early = visit_early(context, now) if len(found) < DUE_AT_ONCE_MAX else 0
+    return sum(map(len, by_host.values())) + early
 
 
 def next_due(context: Context) -> float | None:

@@ -63,6 +63,7 @@ class Context:
         # Nothing in the calendar is due before: what was taken out of it leaves traces in the store, over which a
         # look from the start would have to climb each time.
         self.due_from = 0.0
+        self.early_from = 0.0  # the same for looks at what is due next, which go on where the last one ended
         self.refreshing = Refreshing(config, store, self.counters.totals, started)
         self.key_asked: set[str] = set()  # hosts that are being asked for the key of a ping
         self.resumed = self.counters.totals.runs > 0

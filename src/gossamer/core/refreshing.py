@@ -21,17 +21,22 @@ from gossamer.policy import refresh as policies
 from gossamer.policy import refresh_rate as rates
 from gossamer.policy.hints import TRUST_MIN, lean, trust
 from gossamer.policy.importance import of_host, of_page
+from gossamer.policy.refresh_class import NUMBERS, group_of, group_of_fixed, groups_of
 from gossamer.policy.refresh_value import worth
 from gossamer.ports.store import Store
 
 STATE_KEY: Final = b"refresh"
 GROUP_PREFIX: Final = b"refresh\x00"
-GROUPS_MAX: Final = policies.CLASSES**2
 FIT_EVERY_S: Final = 6 * 3600.0  # a fit takes tens of milliseconds, and intervals are days
 FIT_GROWTH: Final = 1.25  # the plan is made anew when there are so many times as many pages
 WINDOW_S: Final = 3600.0  # over which the crawl's own rate of refreshes is measured
 LATE_S: Final = 6 * 3600.0  # of work queued: the crawl does not keep up
 RELEASE: Final = 1.25  # by which a measured budget grows in each window in which the crawl keeps up
+AHEAD_S: Final = 30 * rates.DAY_S  # over which visits beyond the plan are averaged
+AHEAD_MAX: Final = 0.5  # of the budget that they take from the plan
+LIVE_MIN: Final = 0.01  # share of the pages that are planned for, however many hosts are out of order
+DEBT_DAYS: Final = 30.0  # of the budget; what was queued beyond is forgotten
+CREDIT_MIN: Final = 2.0  # visits that a small crawl saves up; another one what it has for a day
 
 
 class State(msgspec.Struct, array_like=True, kw_only=True):
@@ -49,6 +54,9 @@ class State(msgspec.Struct, array_like=True, kw_only=True):
     vain: int = 0  # refreshes that found nothing changed
     unchanged: float = 0.0  # the same, of late, ...
     foreseen: float = 0.0  # ... and as many as the estimates had made one expect
+    ahead: float = 0.0  # visits beyond the plan, in the last window so far
+    ahead_rate: float = 0.0  # ... and a second, of late
+    credit: float = 0.0  # visits allowed so far and not queued; below 0: more were queued
 
 
 class Refreshing:
@@ -58,14 +66,16 @@ class Refreshing:
         """Continue from what the store holds; `started` is the time of this start."""
         self._config = config.refresh
         self._share = 1.0 - config.frontier.discovery_share
+        self._early = config.refresh.policy == "optimal" and config.limits.continuous
         self._totals = totals
         raw = store.get(Cf.META, STATE_KEY)
         self.state = msgspec.msgpack.decode(raw, type=State) if raw is not None else State()
         self.groups: dict[int, int] = {}
-        for key, value in store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", GROUPS_MAX):
+        for key, value in store.scan(Cf.META, GROUP_PREFIX, GROUP_PREFIX[:-1] + b"\x01", NUMBERS):
             self.groups[int(key[len(GROUP_PREFIX) :])] = int(value)
         self._fitted_at, self._fitted_pages, self._budget_moved = -math.inf, 0, False
         self._window_start, self._window_visits = started, self.state.visits
+        self._resting_until = -math.inf
         self.policy = self._policy()
 
     # -- what a visit tells ----------------------------------------------------------------------------------------
@@ -117,8 +127,7 @@ class Refreshing:
     def rate(self, row: UrlRow, host: HostRow) -> float:
         """Changes a second of a page; a page of which nothing is known changes as its host's pages do, or says."""
         pace = row.pace
-        known = pace is not None and pace.variance > 0
-        if known and pace is not None:
+        if pace is not None and pace.variance > 0:
             return math.exp(pace.log_rate)
         prior = self._prior(host.pace)
         if row.claimed_s and trust(host.hints) >= TRUST_MIN:
@@ -127,23 +136,37 @@ class Refreshing:
 
     # -- when the next one is --------------------------------------------------------------------------------------
 
-    def plan(self, changes: Changes, row: UrlRow, host: HostRow, now: float) -> float:
-        """Seconds until the next visit of a page, which is counted from now on. The caller puts row and ledger."""
-        rate = self.rate(row, host)
-        importance = self._importance(row, host)
+    def plan(
+        self, changes: Changes, row: UrlRow, host: HostRow, now: float, *, rarer: float = 1.0, fixed_s: float = 0.0
+    ) -> float:
+        """Seconds until the next visit of a page, which is counted from now on. The caller puts row and ledger.
+
+        Args:
+            changes: the commit of the visit that is over.
+            row: of the page.
+            host: its ledger.
+            now: unix seconds.
+            rarer: times as long as the policy says shall it wait; infinite: as long as may be.
+            fixed_s: seconds that it waits whatever the policy says; 0: the policy does.
+        """
+        rate, importance = self.rate(row, host), self._importance(row, host)
         pace = row.pace = row.pace or Pace()
         host_pace = host.pace = host.pace or HostPace()
-        self._count(changes, pace, host_pace, policies.group_of(rate, importance))
+        self._count(changes, pace, host_pace, group_of_fixed(fixed_s) if fixed_s else group_of(rate, importance, rarer))
         grown = self.state.planned > self._fitted_pages * FIT_GROWTH
         if grown or self._budget_moved or now - self._fitted_at >= FIT_EVERY_S:
             self.fit(now)
-        wanted_s = self.policy.interval_s(rate, importance)
+        wanted_s = min(self._config.max_interval_s, self.policy.interval_s(rate, importance) * rarer)
         self._claim(pace, host_pace, wanted_s)
         self._put(changes)
-        cap = policies.host_cap(
-            self.budget(), self.state.planned, host_pace.planned, host.delay_s + host.response_s, self._share
-        )
-        return min(max(self._config.max_interval_s, wanted_s), wanted_s * max(1.0, host_pace.claim / cap))
+        slower = max(1.0, host_pace.claim / self._cap(host, host_pace))
+        return fixed_s or min(self._config.max_interval_s, wanted_s * slower)
+
+    def sooner(self, changes: Changes, planned_s: float, made_s: float) -> None:
+        """A visit is made after `made_s` instead of the `planned_s` of the last plan: what is missing is beyond it."""
+        if 0 <= made_s < planned_s:
+            self.state.ahead += 1.0 - made_s / planned_s
+            self._put(changes)
 
     def _claim(self, pace: Pace, host: HostPace, wanted_s: float) -> None:
         """Count what a page claims in what its host does.
@@ -160,8 +183,7 @@ class Refreshing:
 
     def worth(self, row: UrlRow, host: HostRow, now: float) -> float:
         """What a visit of a page brings now, to be compared with that of other pages."""
-        importance = self._importance(row, host)
-        rate = self.rate(row, host)
+        rate, importance = self.rate(row, host), self._importance(row, host)
         if row.hinted:  # it has changed, as far as its host is to be believed
             return trust(host.hints) * importance / rate
         return worth(rate, importance, now - (row.pace.seen_at if row.pace else 0.0))
@@ -201,6 +223,39 @@ class Refreshing:
     def _put(self, changes: Changes) -> None:
         changes.put(Cf.META, STATE_KEY, encode(self.state))
 
+    # -- what may be visited sooner --------------------------------------------------------------------------------
+
+    def spend(self, changes: Changes, count: int) -> None:
+        """So many visits of known pages were queued."""
+        self.state.credit -= count
+        self._put(changes)
+
+    def spare(self, now: float) -> int:
+        """Visits that the budget of a continuous crawl allows beyond those due; 0 while fewer than an hour's."""
+        state = self.state
+        if not self._early or state.measured > 0 or now < self._resting_until:
+            return 0
+        return int(state.credit) if state.credit >= max(1.0, self.budget() * WINDOW_S) else 0
+
+    def rest(self, now: float) -> None:
+        """Nothing could be visited sooner: the next look is an hour later."""
+        self._resting_until = now + WINDOW_S
+
+    def may_be_sooner(self, host: HostRow, waited_s: float) -> bool:
+        """Whether a page that has waited so long may be visited before it is due: by its own limits and its host's."""
+        if waited_s < self.policy.min_s or host.pace is None:
+            return False
+        return host.pace.claim <= (1.0 - policies.EARLY_SHARE) * self._cap(host, host.pace)
+
+    def _cap(self, host: HostRow, pace: HostPace) -> float:
+        gap_s = host.delay_s + host.response_s
+        return policies.host_cap(self.budget(), self.state.planned, pace.planned, gap_s, self._share)
+
+    def _earn(self, elapsed_s: float) -> None:
+        a_day = self.budget() * rates.DAY_S
+        credit = max(self.state.credit, -DEBT_DAYS * a_day) + self.budget() * max(0.0, elapsed_s)
+        self.state.credit = min(credit, max(CREDIT_MIN, a_day))
+
     # -- what may be spent -----------------------------------------------------------------------------------------
 
     def wanted_budget(self) -> float:
@@ -222,6 +277,8 @@ class Refreshing:
         elapsed_s = now - self._window_start
         if 0 <= elapsed_s < WINDOW_S:
             return
+        self._average_ahead(elapsed_s)
+        self._earn(elapsed_s)
         made = self.state.visits - self._window_visits
         self._window_start, self._window_visits = now, self.state.visits
         if not WINDOW_S <= elapsed_s < 2 * WINDOW_S:  # the clock jumped, or the process stood still
@@ -234,16 +291,33 @@ class Refreshing:
             if self.state.measured > self.wanted_budget():
                 self.state.measured = 0.0
 
+    def _average_ahead(self, elapsed_s: float) -> None:
+        state, share = self.state, max(0.0, min(elapsed_s, 2 * WINDOW_S)) / AHEAD_S
+        state.ahead_rate = state.ahead_rate * (1.0 - share) + state.ahead / AHEAD_S
+        state.ahead = 0.0
+
+    def _for_plan(self) -> float:
+        """Visits a second that the calendar is to hold: hints, copies that take a place and second looks go ahead."""
+        budget = self.budget()
+        return budget - min(AHEAD_MAX * budget, self.state.ahead_rate)
+
+    def _live(self) -> float:
+        """The share of the pages that can be visited: what parked hosts leave of a number goes to the others."""
+        if self._config.budget_per_day is None or not self.state.planned:
+            return 1.0
+        return max(LIVE_MIN, 1.0 - self._totals.stalled / self.state.planned)
+
     def fit(self, now: float) -> None:
         """Seek the scale at which the pages there are cost the budget."""
-        groups = [one for number, count in self.groups.items() for one in policies.groups_of(number, count)]
+        live = self._live()
+        groups = [one for number, count in self.groups.items() for one in groups_of(number, count * live)]
         state = self.state
         if self._config.policy == "optimal" and state.scale and now - self._fitted_at >= FIT_EVERY_S:
             vain = policies.in_vain(self.policy, groups) * policies.bias(state.unchanged, state.foreseen)
             state.thrift = policies.thriftier(state.thrift, vain, self._config.vain_max)
         self._fitted_at, self._fitted_pages, self._budget_moved = now, state.planned, False
         start = msgspec.structs.replace(self._policy(), min_s=self._config.min_interval_s)
-        fitted = policies.fit(start, groups, self.budget(), state.scale)
+        fitted = policies.fit(start, groups, self._for_plan(), state.scale)
         state.scale, state.min_s = fitted.scale, fitted.min_s
         self.policy = fitted
 

@@ -1,7 +1,7 @@
 """When a page is visited again: four policies behind one interface, and the scale at which one keeps to a budget.
 
 Every policy has one free number, its scale; larger means longer intervals. `fit` finds the one at which the pages that
-there are, counted by classes of rate and importance, cost no more visits than the budget.
+there are, counted by classes (`refresh_class`), cost no more visits than the budget.
 
 uniform       scale
 proportional  scale / rate
@@ -23,17 +23,13 @@ from typing import Final, Literal
 import msgspec
 
 from gossamer.model.limits import LEVELS
+from gossamer.policy.refresh_class import Group
 from gossamer.policy.refresh_value import changes_between
 
 Name = Literal["uniform", "proportional", "poisson", "optimal"]
 
 DUPLICATE_FACTOR: Final = 4.0  # a copy is visited this much less often than its original
-PER_OCTAVE: Final = 2  # classes of rate and of importance for each doubling
-SPREAD: Final = 4  # rates that stand for those of a class, at ...
-OFFSETS: Final = tuple(((step + 0.5) / SPREAD - 0.5) / PER_OCTAVE for step in range(SPREAD))  # ... these octaves
-RATE_ZERO: Final = 84  # class of one change a second; from 2^-42 a second (once in 140,000 years) to 2^-10
-CLASSES: Final = 64
-IMPORTANCE_ZERO: Final = 32  # class of importance 1
+EARLY_SHARE: Final = 0.25  # of its interval that a page may be visited sooner, when the budget leaves room
 PAGE_SHARE: Final = 0.01  # of the budget that one page may claim, or ...
 PAGE_TIMES: Final = 10.0  # ... this many times an equal share, whichever is more
 HOST_SHARE: Final = 0.1  # the same for a host
@@ -47,14 +43,6 @@ THRIFT_REST: Final = 0.02  # below the bound nothing is moved
 BISECTIONS: Final = 64  # to the last bit: among very fast pages the cost hangs on it
 NEAR: Final = 0.3  # of the logarithm of a scale: about how far it moves between two fits
 LOG_SCALE_MAX: Final = 80.0
-
-
-class Group(msgspec.Struct, frozen=True):
-    """Pages that are alike."""
-
-    rate: float  # changes a second
-    importance: float
-    count: float
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,27 +68,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             wanted = changes_between(price * (1 + self.thrift) / (1 + self.thrift * price)) / rate
         return max(self.min_s, min(self.max_s, wanted))
 
-
-def group_of(rate: float, importance: float) -> int:
-    """The class that a page is counted in, a number below CLASSES * CLASSES."""
-    by_rate = RATE_ZERO + round(PER_OCTAVE * math.log2(rate))
-    by_importance = IMPORTANCE_ZERO + round(PER_OCTAVE * math.log2(importance))
-    return _class(by_rate) * CLASSES + _class(by_importance)
-
-
-def _class(number: int) -> int:
-    return max(0, min(CLASSES - 1, number))
-
-
-def groups_of(number: int, count: int) -> list[Group]:
-    """A class by its number, its pages spread evenly over its rates.
-
-    In the middle of it all or none of them would be worth a visit: policy optimal gives up on pages from one rate on.
-    """
-    by_rate, by_importance = divmod(number, CLASSES)
-    importance = 2.0 ** ((by_importance - IMPORTANCE_ZERO) / PER_OCTAVE)
-    rate = 2.0 ** ((by_rate - RATE_ZERO) / PER_OCTAVE)
-    return [Group(rate * 2.0**offset, importance, count / SPREAD) for offset in OFFSETS]
+    def wait_s(self, pages: Group) -> float:
+        """Seconds between visits of pages of a class, whose state or host may make them rarer."""
+        if pages.fixed_s:
+            return pages.fixed_s
+        return min(self.max_s, self.interval_s(pages.rate, pages.importance) * pages.rarer)
 
 
 def importance_of(level: int) -> float:
@@ -110,16 +82,18 @@ def importance_of(level: int) -> float:
 
 def spent(policy: Policy, groups: Iterable[Group]) -> float:
     """Visits a second that the pages cost."""
-    return sum(one.count / policy.interval_s(one.rate, one.importance) for one in groups)
+    return sum(one.count / policy.wait_s(one) for one in groups)
 
 
 def in_vain(policy: Policy, groups: Iterable[Group]) -> float:
-    """The share of visits that will find nothing changed."""
+    """The share of visits that will find nothing changed, of those that the policy plans."""
     visits = vain = 0.0
     for one in groups:
-        interval_s = policy.interval_s(one.rate, one.importance)
-        visits += one.count / interval_s
-        vain += one.count / interval_s * math.exp(-one.rate * interval_s)
+        if one.fixed_s:
+            continue
+        wait_s = policy.wait_s(one)
+        visits += one.count / wait_s
+        vain += one.count / wait_s * math.exp(-one.rate * wait_s)
     return vain / visits if visits else 0.0
 
 

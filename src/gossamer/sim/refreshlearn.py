@@ -12,19 +12,8 @@ import numpy as np
 
 from gossamer.model.config import Refresh
 from gossamer.policy import refresh_rate as rates
-from gossamer.policy.refresh import (
-    CLASSES,
-    COMPARED_KEPT,
-    IMPORTANCE_ZERO,
-    LOG_SCALE_MAX,
-    OFFSETS,
-    PER_OCTAVE,
-    SPREAD,
-    Name,
-    bias,
-    page_cap,
-    thriftier,
-)
+from gossamer.policy.refresh import COMPARED_KEPT, LOG_SCALE_MAX, Name, bias, page_cap, thriftier
+from gossamer.policy.refresh_class import CLASSES, IMPORTANCE_ZERO, OFFSETS, PER_OCTAVE, SPREAD
 from gossamer.policy.refresh_rate import BUCKETS, DAY_S, HOST_WEIGHT, HOUR_S, WORLD_WEIGHT
 from gossamer.policy.refresh_value import NEWTON_STEPS, SMALL
 from gossamer.sim.refreshmix import Bools, Floats, Ints
@@ -153,7 +142,7 @@ class Pacer:
         self._scale: Floats | None = None
         self._thrift = np.zeros(0)
         self._compared: Floats | None = None  # unchanged and foreseen visits of each seed
-        self._min = self._low
+        self.least = self._low  # days between two visits of a page, as the budget allows
 
     def fit(self, seed: Ints, rate: Floats, importance: Floats) -> None:
         """Seek the scale at which the pages cost the budget."""
@@ -169,7 +158,7 @@ class Pacer:
         share: Floats = np.repeat(count / SPREAD, SPREAD)
         of_rate = (of_rate[:, None] * 2.0 ** np.array(OFFSETS)).ravel()
         pages = len(seed) // seeds
-        self._min = max(self._low, 1.0 / page_cap(self._budget, pages))
+        self.least = max(self._low, 1.0 / page_cap(self._budget, pages))
         if self._scale is None:
             self._thrift = np.zeros(seeds)
             low, high, rounds = np.full(seeds, -LOG_SCALE_MAX), np.full(seeds, LOG_SCALE_MAX), 50
@@ -179,7 +168,7 @@ class Pacer:
         for _ in range(rounds):
             middle = (low + high) / 2
             wanted = intervals(self.name, np.exp(middle)[owner], of_rate, worth, self._alpha, self._thrift[owner])
-            cost = np.bincount(owner, share / np.clip(wanted, self._min, self._high), minlength=seeds)
+            cost = np.bincount(owner, share / np.clip(wanted, self.least, self._high), minlength=seeds)
             over = cost > self._budget
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         self._scale = np.exp(high)
@@ -187,7 +176,7 @@ class Pacer:
     def _next_thrift(self, owner: Ints, rate: Floats, worth: Floats, count: Floats) -> Floats:
         assert self._scale is not None
         wanted = intervals(self.name, self._scale[owner], rate, worth, self._alpha, self._thrift[owner])
-        visits = count / np.clip(wanted, self._min, self._high)
+        visits = count / np.clip(wanted, self.least, self._high)
         vain = np.bincount(owner, visits * np.exp(-rate / visits * count)) / np.bincount(owner, visits)
         if self._compared is not None:
             vain *= [bias(unchanged, foreseen) for unchanged, foreseen in self._compared.T]
@@ -209,4 +198,4 @@ class Pacer:
         wanted = intervals(
             self.name, self._scale[seed], np.maximum(rate, RATE_MIN), importance, self._alpha, self._thrift[seed]
         )
-        return np.clip(wanted, self._min, self._high)
+        return np.clip(wanted, self.least, self._high)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from gossamer.model.config import Refresh
-from gossamer.policy.refresh import Name
+from gossamer.policy.refresh import EARLY_SHARE, Name
 from gossamer.sim.refreshlearn import Learner, Pacer
 from gossamer.sim.refreshmix import MIXES, Floats, Ints, Mix, Pages, make_pages
 
@@ -86,7 +86,10 @@ def interval(values: Floats) -> Wide:
 
 
 class _Run:
-    """One policy on the pages of all seeds. Visits are made when due; what the day's budget does not pay waits."""
+    """One policy on the pages of all seeds.
+
+    Visits are made when due. What the budget of a day does not pay waits; what it leaves goes to what is due next.
+    """
 
     def __init__(self, pages: Pages, name: str, trial: Trial) -> None:
         refresh = trial.refresh
@@ -122,11 +125,23 @@ class _Run:
                     break
                 paid -= np.bincount(self._pages.seed[due], minlength=self._pages.seeds)
                 self._visit(due, np.maximum(self._due[due], float(day)))
+            if self._pacer.name == "optimal":
+                self._visit_early(float(np.nextafter(day + 1.0, 0.0)), paid)
         end = np.full(len(self._due), self._trial.days)
         self._settle(np.arange(len(end)), end)
 
     def _rates(self) -> Floats:
         return self._pages.rate if self._learner is None else self._learner.rate()
+
+    def _visit_early(self, now: float, paid: Floats) -> None:
+        """What a day leaves goes to what is due next, as in `core.early`."""
+        waited = now - self._last
+        soon = self._due - now <= EARLY_SHARE * (self._due - self._last)
+        page = np.flatnonzero(self._begun & soon & (waited >= self._pacer.least))
+        page = self._affordable(page, np.maximum(paid, 0.0))
+        if len(page):
+            paid -= np.bincount(self._pages.seed[page], minlength=self._pages.seeds)
+            self._visit(page, np.full(len(page), now))
 
     def _affordable(self, due: Ints, paid: Floats) -> Ints:
         """The first due of each seed, as many as the budget pays for."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final, get_args
 
 from gossamer.model.config import Refresh
-from gossamer.policy.refresh import Group, Name, Policy, fit
+from gossamer.policy.refresh import Name, Policy, fit
+from gossamer.policy.refresh_class import Group
 from gossamer.policy.refresh_rate import DAY_S
 from gossamer.policy.refresh_value import freshness
 from gossamer.sim.refreshtrial import KNOWN, Result

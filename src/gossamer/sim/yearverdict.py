@@ -14,8 +14,8 @@ VAIN_MAX: Final = 0.5  # of the visits of known pages
 SETTLED: Final = 0.5  # of the time: what is judged of the later half only, since rates must be learned first
 LATE_DAYS: Final = 7.0  # beyond the longest interval, within which a page that is gone must have been noticed
 OVERSPENT: Final = 1.05  # hints go ahead of the plan, and failed visits are repeated
-EQUAL_SLACK: Final = 0.01
-SEEN_TIMES: Final = 4.0  # longest intervals after which freshness is judged: by half of them all pages were seen twice
+USED_MIN: Final = 0.95  # of the budget
+SEEN_TIMES: Final = 4.0  # longest intervals after which these are judged: by half of them all pages were seen twice
 
 
 def judge(year: Year) -> list[Claim]:
@@ -47,8 +47,11 @@ def judge(year: Year) -> list[Claim]:
         ),
     ]  # fmt: skip
     if year.plan.days >= SEEN_TIMES * year.max_interval_days:
+        used = spent / budget
+        text = "share of the allowed visits that were made"
+        claims.append(Claim("used", text, f"≥ {USED_MIN:.0%}", f"{used:.1%}", used >= USED_MIN))
         text = "freshness, against visiting every page equally often"
-        claims.append(Claim("fresh", text, f"≥ {equal:.3f}", f"{fresh:.3f}", fresh >= equal - EQUAL_SLACK))
+        claims.append(Claim("fresh", text, f"> {equal:.4f}", f"{fresh:.4f}", fresh > equal))
     return claims
 
 

@@ -76,6 +76,7 @@ def _time(weeks: Sequence[Week]) -> Table:
         "fresh",
         "equal",
         "stale for",
+        "a day",
         "in vain",
         "rechecks",
         "duplicates",
@@ -90,11 +91,13 @@ def _time(weeks: Sequence[Week]) -> Table:
         state = some[-1].state
         visits = reduce(Visits.and_then, (week.visits for week in some))
         stored = reduce(Stored.and_then, (week.stored for week in some))
+        days = some[-1].day - (weeks[first - 1].day if first else 0.0)
         table.add_row(
             f"{some[-1].day:.0f}",
             f"{sum(week.state.fresh for week in some) / len(some):.3f}",
             f"{sum(week.state.equal for week in some) / len(some):.3f}",
             f"{state.age_days:.1f} d",
+            f"{show_count(visits.refreshes / days)}",
             f"{visits.vain / max(1, visits.refreshes):.0%}",
             f"{visits.rechecks / max(1, visits.refreshes):.0%}",
             f"{stored.share:.1%}",
