@@ -105,7 +105,7 @@ def test_pages_brought_forward_are_paid_for_by_the_plan() -> None:
 @pytest.mark.parametrize("continuous", [False, True])
 def test_a_crawl_that_is_to_end_visits_nothing_early(*, continuous: bool) -> None:
     hosts = names(HOSTS)
-    settings = config(refresh={"budget_per_day": 10 * BUDGET}, limits={"continuous": continuous})
+    settings = config(refresh={"interval_s": 1.2 * DAY_S}, limits={"continuous": continuous})
     run = Run(farm(hosts, lambda name: lambda target: page(name, target)), settings, roots(hosts))
     run.go(SOON_S, stay=True)
     visited = len(run.pages())

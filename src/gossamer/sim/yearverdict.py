@@ -13,7 +13,7 @@ DUPLICATES_MAX: Final = 0.05  # of the payload bytes stored in full
 VAIN_MAX: Final = 0.5  # of the visits of known pages
 SETTLED: Final = 0.5  # of the time: what is judged of the later half only, since rates must be learned first
 LATE_DAYS: Final = 7.0  # beyond the longest interval, within which a page that is gone must have been noticed
-OVERSPENT: Final = 1.05  # hints go ahead of the plan, and failed visits are repeated
+OVERSPENT: Final = 1.05  # of the budget, in a year too short for what its first weeks overspend to be paid back
 USED_MIN: Final = 0.95  # of the budget
 SEEN_TIMES: Final = 4.0  # longest intervals after which these are judged: by half of them all pages were seen twice
 
@@ -25,7 +25,9 @@ def judge(year: Year) -> list[Claim]:
     fresh, equal = (_mean([week.state.fresh for week in later]), _mean([week.state.equal for week in later]))
     bound = year.max_interval_days + LATE_DAYS
     unnoticed = max(week.state.unnoticed_days for week in year.weeks)
+    long = year.plan.days >= SEEN_TIMES * year.max_interval_days
     spent, budget = visits.refreshes / days, year.plan.budget_per_day
+    most = budget if long else budget * OVERSPENT
     share = year.stored.share
     vain = visits.vain / max(1, visits.refreshes)
     claims = [
@@ -42,11 +44,10 @@ def judge(year: Year) -> list[Claim]:
             f"{unnoticed:.1f} days", unnoticed <= bound,
         ),
         Claim(
-            "budget", "visits of known pages a day", f"≤ {budget * OVERSPENT:,.0f}", f"{spent:,.0f}",
-            spent <= budget * OVERSPENT,
+            "budget", "visits of known pages a day", f"≤ {most:,.0f}", f"{spent:,.0f}", spent <= most,
         ),
     ]  # fmt: skip
-    if year.plan.days >= SEEN_TIMES * year.max_interval_days:
+    if long:
         used = spent / budget
         text = "share of the allowed visits that were made"
         claims.append(Claim("used", text, f"≥ {USED_MIN:.0%}", f"{used:.1%}", used >= USED_MIN))
