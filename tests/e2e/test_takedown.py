@@ -174,11 +174,14 @@ def test_the_list_for_replay_names_it(crawl: Crawl) -> None:
     ]
     lines = [line.split(" ", 2) for line in (crawl.archive / "exclusions.aclj").read_text().splitlines()]
     assert [front for front, _, _ in lines] == [
+        "example,c)/d?",
+        "example,c)/d;",
         "example,c)/d/",
+        "example,c)/d###",
         "example,b:",
         "example,b,",
         "example,b)",
         "example,a:8080)",
     ]
     assert {json.loads(said)["access"] for _, _, said in lines} == {"exclude"}
-    assert [json.loads(said)["takedown"] for _, _, said in lines] == [made[2], made[1], made[1], made[1], made[0]]
+    assert [json.loads(said)["takedown"] for _, _, said in lines] == [*made[2:] * 4, *made[1:2] * 3, made[0]]

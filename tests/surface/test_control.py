@@ -246,6 +246,40 @@ def test_a_list_that_cannot_be_read_gives_nothing_out(tmp_path: Path, damage: by
     assert (tmp_path / "archive" / "exclusions.json").read_bytes() == damage
 
 
+def test_replay_is_closed_first_and_opened_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a change is cut short, replay gives out no more than the list does; the next change ends it."""
+    crawl = TakedownList(tmp_path)
+    access = tmp_path / "archive" / "exclusions.aclj"
+    replace, left = Exclusions._replace, [0]
+
+    def cut_short(self: Exclusions, name: str, data: bytes) -> None:
+        if not left[0]:
+            raise OSError(5, "Input/output error")
+        left[0] -= 1
+        replace(self, name, data)
+
+    def is_closed() -> bool:
+        return "example,taken)" in access.read_text()
+
+    monkeypatch.setattr(Exclusions, "_replace", cut_short)
+    order = TakeDown(target=Target("host", "taken.example"), reason="x")
+    for writes, closed in ((0, False), (1, True)):
+        left[0] = writes
+        assert isinstance(do(crawl, order), Refused)
+        assert (access.exists() and is_closed(), crawl.exclusions.read()) == (closed, ())
+    left[0] = 9
+    made = do(crawl, order)
+    assert isinstance(made, Takedowns)
+    for writes, lifted in ((0, False), (1, True)):
+        left[0] = writes
+        assert isinstance(do(crawl, LiftTakedown(id=made.takedowns[0].id)), Refused)
+        assert is_closed()
+        assert bool(crawl.exclusions.read()[0].lifted) is lifted
+    left[0] = 9
+    crawl.exclusions.merge(())
+    assert access.read_text() == ""
+
+
 # -- limits and scope -------------------------------------------------------------------------------------------------
 
 CONFIG = Config(seeds=("https://a.example/",))

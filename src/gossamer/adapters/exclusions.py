@@ -5,8 +5,8 @@ not. A running crawl looks at it twice a second and when it is told to, one that
 who gives copies out looks each time. It is replaced as a whole, durably, under a lock. One that cannot be read stops
 all of them: what it may say is not known.
 
-Beside it stands the same as an access list of pywb, longest match first, for replay:
-https://pywb.readthedocs.io/en/latest/manual/access-control.html
+Beside it stands the same as an access list of pywb, for replay (`accesslist`). It is closed before the list is, and
+opened after it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import Final, Literal
 
 import msgspec
 
+from gossamer.adapters.accesslist import access_list
 from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.limits import EXCLUSIONS_MAX_BYTES, TAKEDOWNS_MAX
 from gossamer.model.takedown import Step, Takedown
-from gossamer.model.url import Url, key_host_prefix, parse
-from gossamer.policy.takedown import TargetError, checked, compile_takedowns, covering, surt_of
+from gossamer.model.url import Url, parse
+from gossamer.policy.takedown import TargetError, checked, compile_takedowns, covering
 
 FILE_NAME: Final = "exclusions.json"
 ACCESS_NAME: Final = "exclusions.aclj"
@@ -88,8 +89,9 @@ class Exclusions:
                 if len(after) > TAKEDOWNS_MAX:
                     raise StoreError(f"{self._path}: more than {TAKEDOWNS_MAX:,} takedowns")
                 if after != before:
-                    self._replace(ACCESS_NAME, access_list(after).encode())
+                    self._say(access_list((*before, *after)))
                     self._replace(FILE_NAME, msgspec.json.format(msgspec.json.encode(_File(takedowns=after)), indent=1))
+                self._say(access_list(after))
                 return after
         except OSError as error:
             raise DiskFullError(f"{self._path}: the exclusion list cannot be written: {error.strerror}") from error
@@ -103,6 +105,13 @@ class Exclusions:
             return (*merged, *mine.values())
 
         return self.edit(change)
+
+    def _say(self, access: str) -> None:
+        """Bring the list for replay to this, if it says anything else."""
+        path = self._archive / ACCESS_NAME
+        data = access.encode()
+        if not path.exists() or path.read_bytes() != data:
+            self._replace(ACCESS_NAME, data)
 
     def _replace(self, name: str, data: bytes) -> None:
         part = self._archive / f"{name}.new"
@@ -152,27 +161,6 @@ class Gate:
             return None
         found = parse(url)
         return self._by_id.get(covering(self._rules, found)) if isinstance(found, Url) else None
-
-
-def access_list(takedowns: Sequence[Takedown]) -> str:
-    """The same for pywb: one line for each front of SURT forms, in reverse order, as it reads them.
-
-    A pattern has no such front: its line excludes what its text before the first star says, or nothing.
-    """
-    lines = set()
-    for takedown in takedowns:
-        target = takedown.target
-        if not takedown.in_force or target.kind == "pattern":
-            continue
-        said = msgspec.json.encode({"access": "exclude", "takedown": takedown.id}).decode()
-        if target.kind == "prefix":
-            fronts = [surt_of(target.value)]
-        else:
-            name = key_host_prefix(target.value).removesuffix(")")
-            fronts = [f"{name})", *([f"{name},"] if target.kind == "site" else [])]
-            fronts += [] if ":" in target.value else [f"{name}:"]
-        lines |= {f"{front} - {said}" for front in fronts}
-    return "".join(f"{line}\n" for line in sorted(lines, reverse=True))
 
 
 def _merged(kept: Takedown, told: Takedown) -> Takedown:

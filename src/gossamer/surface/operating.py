@@ -22,7 +22,7 @@ from gossamer.model.config import Config
 from gossamer.model.control import AnyAnswer, AnyCommand, Done, Refused, Taken, bad_value
 from gossamer.model.errors import GossamerError, StoreError
 from gossamer.model.limits import ADDED_URLS_MAX, LEVELS, TAKEDOWN_TEXT_MAX_CHARS
-from gossamer.model.ping import Ping
+from gossamer.model.ping import KEY_ALLOWED, Ping
 from gossamer.model.record import HostRow
 from gossamer.model.takedown import Takedown
 from gossamer.model.view import Snapshot
@@ -117,7 +117,8 @@ class Operator:
     def begin(self) -> None:
         """Hold to the exclusion list, before anything is admitted or asked for. Raises StoreError, DiskFullError.
 
-        A takedown that the store knows and the list does not is entered there again.
+        A takedown that the store knows and the list does not is entered there again. The list for replay is made if it
+        is not there, or is of an older version.
         """
         node = self._node
         takedowns = node.partition.context.takedowns
@@ -125,8 +126,7 @@ class Operator:
         node.partition.orders.take_down(self._list.exclusions.read(), node.clock.now())
         listed = {takedown.id for takedown in self._list.exclusions.read()}
         lost = [kept.takedown for kept in takedowns.kept.values() if kept.takedown.id not in listed]
-        if lost:
-            self._list.exclusions.merge(lost)
+        self._list.exclusions.merge(lost)
 
     async def open(self) -> None:
         """Take commands from now on, and hold to the pause that was ordered before.
@@ -238,7 +238,8 @@ class Operator:
         why = ""
         if isinstance(command, control.Pause):
             if len(command.reason) > TAKEDOWN_TEXT_MAX_CHARS:
-                return Refused(code="bad-value", message="the reason is too long", field="reason")
+                allowed = f"at most {TAKEDOWN_TEXT_MAX_CHARS:,} characters"
+                return bad_value("reason", command.reason, "the reason is too long", allowed)
             by = f" by {command.by}" if command.by else ""
             why = f"by order{by}" + (f": {command.reason}" if command.reason else "")
         elif not node.pipeline.dispatch.ordered_pause:
@@ -305,7 +306,8 @@ class Operator:
     def _tell(self, command: control.Tell) -> AnyAnswer:
         ping = Ping(key=command.key, urls=command.urls)
         if ping.fault():
-            return Refused(code="bad-value", message=ping.fault(), field="key" if "key" in ping.fault() else "urls")
+            field, value = ("key", command.key) if ping.fault() == KEY_ALLOWED else ("urls", len(command.urls))
+            return bad_value(field, value, ping.fault(), ping.fault())
         refused = self._node.partition.ping(ping, self._node.clock.now())
         return Taken(taken=len(ping.urls) - len(refused), refused=dict(refused))
 

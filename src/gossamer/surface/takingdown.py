@@ -8,6 +8,7 @@ from typing import Annotated, Final, Protocol
 
 import typer
 
+from gossamer.adapters.accesslist import fronts_of
 from gossamer.model.control import AnyAnswer, LiftTakedown, ListTakedowns, Refused, TakeDown, Takedowns
 from gossamer.model.errors import EXIT_OK, GossamerError, UsageError
 from gossamer.model.takedown import StepName, Takedown, Target, TargetKind
@@ -157,6 +158,8 @@ def _told(one: Takedown, *, running: bool) -> list[str]:
         lines.append(f"  {moment(step.at)} {after}  {_step_words(step.name, step.count)}")
     if one.last_request:
         lines.append(f"  last request to it: {moment(one.last_request)}")
+    if one.in_force and not fronts_of(one.target):
+        lines.append("  names no host: pywb cannot look it up in exclusions.aclj; replay an export, or purge")
     if not one.confirmed:
         at_start = "nothing is asked for" if one.in_force else "its URLs are queued again"
         lines.append("  not confirmed yet" if running else f"  no crawl runs; {at_start} from its next start on")
