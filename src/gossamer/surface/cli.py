@@ -35,6 +35,7 @@ from gossamer.model.view import Snapshot
 from gossamer.serve import command as serving
 from gossamer.surface import (
     doctoring,
+    exporting,
     identifying,
     linking,
     pinging,
@@ -64,6 +65,7 @@ app = typer.Typer(
 )
 reading.register(app)
 doctoring.register(app)
+exporting.register(app)
 identifying.register(app)
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 pinging.register(app)

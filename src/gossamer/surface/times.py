@@ -26,10 +26,11 @@ _UNITS_S: Final = {
 }
 
 
-def parse_time(text: str, now: float, option: str = "--at") -> float:
+def parse_time(text: str, now: float, option: str = "--at", *, first: bool = False) -> float:
     """Unix seconds of a time in UTC: ISO 8601, 14 digits, or so long ago; a date means its last second.
 
-    Args: the text; the present in unix seconds; the option to name in the UsageError for what is no time.
+    Args: the text; the present in unix seconds; the option to name in the UsageError for what is no time; `first`: a
+    date means its first second.
     A month ago is 30 days ago, a year 365.
     """
     plain = text.strip().lower()
@@ -47,7 +48,8 @@ def parse_time(text: str, now: float, option: str = "--at") -> float:
         raise UsageError(f'{option} "{shorten(text, 60)}" is not a time; it must be like {_ALLOWED}') from error
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=UTC)
-    return parsed.timestamp() + (_DAY_S - 1 if len(plain) in {8, 10} and ":" not in plain else 0)
+    is_date = len(plain) in {8, 10} and ":" not in plain
+    return parsed.timestamp() + (_DAY_S - 1 if is_date and not first else 0)
 
 
 def _age(text: str) -> float:

@@ -7,7 +7,7 @@ again. Not here: what is in a record (`records`), what happens to segments whose
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ class SegmentWriter:
         software: name and version for warcinfo.
         user_agent: the User-Agent sent, for warcinfo.
         operator: whom to ask about the crawl, for warcinfo.
+        description: what is special about these segments, for warcinfo.
         clock: unix seconds, for the date of warcinfo records.
     """
 
@@ -49,6 +50,7 @@ class SegmentWriter:
         user_agent: str,
         clock: Callable[[], float],
         operator: str = "",
+        description: str = "",
     ) -> None:
         self._directory = directory
         self._prefix = prefix
@@ -61,6 +63,7 @@ class SegmentWriter:
             "http-header-user-agent": user_agent,
             "robots": "obey",
             "operator": operator,
+            "description": description,
         }
         self._serial = 0
         self._segment: _Segment | None = None
@@ -89,11 +92,18 @@ class SegmentWriter:
         built = records.page(job, metadata, noarchive=noarchive)
         is_quick = len(built[0].coded) >= _QUICK_MIN_BYTES
         packed = [members.pack(record.start, record.coded, record.end, is_quick=is_quick) for record in built]
+        return self.add(packed, lambda pointer: _index_line(job, pointer, built[0].kind))
+
+    def add(self, packed: Sequence[bytes], line_of: Callable[[Pointer], bytes | None]) -> Pointer:
+        """Append records that are compressed already, those of one visit; where the first is. As `write` else.
+
+        `line_of` makes the index line of the first, or None.
+        """
         if self._segment is not None and (self._end >= self._segment_bytes or len(self._lines) >= SEGMENT_CAPTURES_MAX):
             self._finish()
         segment = self._segment or self._create()
         pointer = Pointer(segment.name, self._end, len(packed[0]))
-        line = _index_line(job, pointer, built[0].kind)
+        line = line_of(pointer)
         self._append(segment, b"".join(packed))
         if line is not None:
             self._lines.append((self._end, line))
