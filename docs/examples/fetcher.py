@@ -7,6 +7,7 @@ the crawl decides what comes next, by the same gaps, lanes and robots.txt as for
 import base64
 import http.client
 import json
+import socket
 import sys
 import time
 import urllib.request
@@ -26,25 +27,17 @@ def fetch(lease):
     url = urlsplit(lease["url"])
     kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
     connection = kind(url.hostname, url.port, timeout=lease["timeout_s"])
-    connection._create_connection = lambda place, *rest: __import__("socket").create_connection(
-        (lease["ip"], place[1]), *rest
-    )
+    connection._create_connection = lambda place, *rest: socket.create_connection((lease["ip"], place[1]), *rest)
     try:
-        connection.request("GET", url.path + ("?" + url.query if url.query else ""), headers=dict(lease["headers"]))
+        connection.request("GET", "/" + lease["url"].split("/", 3)[3], headers=dict(lease["headers"]))
         answer = connection.getresponse()
         body = base64.b64encode(answer.read(lease["body_max_bytes"])).decode()
         return {"lease": lease["lease"], "status": answer.status, "headers": answer.getheaders(), "body": body}
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         return {"lease": lease["lease"], "failure": "connect", "failure_detail": str(error)}
-    finally:
-        connection.close()
 
 
 while True:
     headers, leases = ask("GET", "/v1/frontier/lease?worker_id=example&n=8&wait_s=5")
-    if leases:
-        print(
-            ask("POST", "/v1/frontier/complete", {"worker_id": "example", "results": [fetch(one) for one in leases]})[1]
-        )
-    else:
-        time.sleep(int(headers.get("Retry-After", 1)))
+    results = {"worker_id": "example", "results": [fetch(one) for one in leases]}
+    print(ask("POST", "/v1/frontier/complete", results)[1]) if leases else time.sleep(int(headers["Retry-After"]))

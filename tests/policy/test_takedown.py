@@ -70,6 +70,8 @@ def test_a_target_covers_what_it_says(kind: TargetKind, value: str, yes: list[st
     ("site", "github.io"), ("site", "localhost"), ("prefix", "example.com/x"), ("prefix", "ftp://example.com/"),
     ("prefix", "https://"), ("pattern", "*"), ("pattern", "http*"), ("pattern", "*/*"), ("pattern", "*://*/*"),
     ("pattern", "example.com"), ("pattern", "https://example.com"), ("pattern", "*" * 40),
+    ("pattern", "*o*"), ("pattern", "*.com/*"), ("pattern", "https://*.org/"), ("pattern", "*://www.*"),
+    ("pattern", "*co.uk*"),
 ])  # fmt: skip
 def test_what_means_nothing_or_everything_may_not_be_named(kind: TargetKind, value: str) -> None:
     with pytest.raises(TargetError) as caught:

@@ -29,13 +29,14 @@ QUERIES = [
     ("/v1/hosts/a.example%00robots", 422, "path.host", "a.example\0robots", "a host name or address"),
     ("/v1/hosts/never.example", 404, "path.host", "never.example", "a host of GET /v1/hosts"),
     ("/v1/crawls?crawl=x", 422, "query", "crawl", "no query at all"),
+    ("/v1/frontier/lease?worker_id=w&n=257", 422, "query.n", "257", "a whole number from 1 to 256"),
     ("/v1/frontier/lease?worker_id=", 422, "query.worker_id", "", "text of 1 to 100 characters"),
     ("/v2/status", 404, "path", "/v2/status", "see /openapi.json"),
 ]  # fmt: skip
 BODIES: list[tuple[str, Any, int, str, str, str]] = [
     ("/v1/takedown", {"scope": "all", "value": "x", "reason": "y"}, 422, "body.scope", "all", "one of host, pattern"),
     ("/v1/takedown", {"scope": "host", "value": "", "reason": "y"}, 422, "body.value", "", "text of 1 to 2,083"),
-    ("/v1/takedown", {"scope": "host", "value": "x"}, 422, "body.reason", "", "text of 1 to 2,000"),
+    ("/v1/takedown", {"scope": "host", "value": "x"}, 422, "body.reason", "", "text of 1 to 1,000"),
     ("/v1/takedown", {"scope": "host", "value": "x", "reason": "y", "why": 1}, 422, "body", "why", "an object with"),
     ("/v1/takedown", [], 422, "body", "[]", "an object with"),
     ("/v1/takedown", {"scope": "host", "value": 7, "reason": "y"}, 422, "body.value", "7", "text of 1 to 2,083"),

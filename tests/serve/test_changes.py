@@ -119,11 +119,28 @@ def test_what_the_crawl_refuses(server: Running, control: FakeControl, code: Any
     )
     answer = server.post("/v1/takedown", {"scope": "pattern", "value": "*", "reason": "x"})
     assert answer.status == status
-    assert answer.fault == {"error": "not so", "field": "body.target", "value": "*", "allowed": "less than all"}
+    assert answer.fault == {"error": "not so", "field": "body.value", "value": "*", "allowed": "less than all"}
     assert answer.headers["retry-after"] == "3"
     asked, refused = server.audited()
     assert (asked["step"], refused["step"], refused["status"]) == ("asked", "refused", status)
-    assert refused["result"] == "not so: body.target: *"
+    assert refused["result"] == "not so: body.value: *"
+
+
+@pytest.mark.parametrize(("method", "path", "body", "field", "named"), [
+    ("GET", "/v1/takedown/td-0", None, "id", "path.id"),
+    ("DELETE", "/v1/takedown/td-0", {}, "id", "path.id"),
+    ("PATCH", "/v1/hosts/never.example", {"delay_s": 1}, "host", "path.host"),
+    ("PATCH", "/v1/hosts/a.example", {"delay_s": 1}, "delay_s", "body.delay_s"),
+    ("GET", "/v1/frontier/lease?worker_id=w", None, "count", "query.n"),
+    ("POST", "/v1/indexnow", {"key": "abcdefgh", "urlList": ["x"]}, "urls", "body.urlList"),
+    ("POST", "/v1/pause", {}, "", ""),
+])  # fmt: skip
+def test_a_refusal_names_the_field_as_the_request_has_it(
+    server: Running, control: FakeControl, method: str, path: str, body: Any, field: str, named: str
+) -> None:
+    control.refusal = Refused(code="bad-value", message="not so", field=field)
+    answer = server.ask(method, path, body)
+    assert (answer.status, answer.fault.get("field", "")) == (422, named)
 
 
 def test_a_fault_of_ours_is_told_and_written_down(server: Running, control: FakeControl) -> None:

@@ -40,6 +40,7 @@ CONTROL_CONNECTIONS_MAX: Final = 64  # to the control socket at once
 ADDED_URLS_MAX: Final = 10_000  # offered to the frontier by one command
 SEEDS_AT_ONCE_MAX: Final = 10_000  # added by one command
 LEASES_MAX: Final = 1_000  # held by external fetchers at once
+LEASED_AT_ONCE_MAX: Final = 256  # that one request of a fetcher may ask for
 LEASE_GRACE_S: Final = 10.0  # after the time that an exchange may take
 LEASE_WAIT_MAX_S: Final = 30.0
 NOTIFICATIONS_MAX: Final = 1_000  # on their way to the operator; more are counted and dropped

@@ -21,7 +21,16 @@ from gossamer.policy.scope import PATTERN_ALLOWED, Glob, check_pattern, glob_mat
 HOST_ALLOWED: Final = "a host name with or without a port, as in www.example.com or example.com:8080"
 SITE_ALLOWED: Final = "a name under a public suffix, as in example.com: it and every name under it"
 PREFIX_ALLOWED: Final = "the beginning of an address, with its host, as in https://example.com/private/"
-_PROBES: Final = ("https://a.invalid/", "https://a.invalid/b", "http://c.d.invalid:81/e/f?g=h")
+WORDS_ALLOWED: Final = f"1 to {TAKEDOWN_TEXT_MAX_CHARS:,} characters"
+# A pattern that one of these matches is one for everything, or for every name of a kind: it has no more in it than
+# signs that any address has, as "*o*" and "*.com/*".
+_LETTERS: Final = "-".join("abcdefghijklmnopqrstuvwxyz0123456789")
+_PROBES: Final = (
+    "https://a.invalid/",
+    "https://a.invalid/b",
+    "http://c.d.invalid:81/e/f?g=h",
+    *(f"https://www.{_LETTERS}.{suffix}/" for suffix in ("com", "net", "org", "de", "co.uk")),
+)
 _LAST: Final = "\U0010ffff"
 
 
@@ -183,7 +192,7 @@ def _pattern(text: str) -> str:
     if fault is not None:
         raise TargetError(fault, PATTERN_ALLOWED)
     if any(glob_matches(glob_of(text), probe) for probe in _PROBES):
-        raise TargetError("it matches every address", PATTERN_ALLOWED)
+        raise TargetError("it matches every address, or nearly", PATTERN_ALLOWED)
     return text
 
 

@@ -70,6 +70,16 @@ STATUS_OF: Final = {
     "not-running": 409,  # its state does not allow it: nothing is broken, and to try again soon does not help
     "failed": 500,
 }
+# Where in a request a value stood that a command has by another name; what is not here stood in the body, by its own.
+_PLACES: Final[dict[type[AnyCommand], dict[str, str]]] = {
+    TakeDown: {"target": "body.value"},
+    ListTakedowns: {"id": "path.id"},
+    LiftTakedown: {"id": "path.id"},
+    PatchHost: {"host": "path.host"},
+    Lease: {"worker": "query.worker_id", "count": "query.n", "wait_s": "query.wait_s"},
+    Complete: {"worker": "body.worker_id"},
+    Tell: {"urls": "body.urlList"},
+}
 Handler = Callable[[Call], Awaitable[Reply]]
 A = TypeVar("A")
 B = TypeVar("B", bound=Body)
@@ -85,7 +95,7 @@ async def ask(served: Served, command: AnyCommand, wanted: type[A]) -> A:
         raise ApiError(
             STATUS_OF[answer.code],
             answer.message,
-            field=f"body.{answer.field}" if answer.field else "",
+            field=_PLACES.get(type(command), {}).get(answer.field, f"body.{answer.field}") if answer.field else "",
             value=answer.value,
             allowed=answer.allowed.removeprefix("allowed: "),
             headers=wait,

@@ -8,7 +8,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gossamer.model.control import Fetched, Freshness, HostPolicy
-from gossamer.model.limits import PING_URLS_MAX, SEED_URL_MAX_BYTES, URL_INPUT_MAX_CHARS
+from gossamer.model.limits import (
+    LEASED_AT_ONCE_MAX,
+    PING_URLS_MAX,
+    SEED_URL_MAX_BYTES,
+    TAKEDOWN_TEXT_MAX_CHARS,
+    URL_INPUT_MAX_CHARS,
+)
 from gossamer.model.takedown import Takedown
 from gossamer.model.view import HostView
 from gossamer.serve.endpoint import CrawlQuery
@@ -17,6 +23,7 @@ from gossamer.surface.hoststory import HostStory
 
 Name = Annotated[str, Meta(max_length=300, description="a host name or address, with its port when that is not usual")]
 Text = Annotated[str, Meta(max_length=2_000)]
+Reason = Annotated[str, Meta(max_length=TAKEDOWN_TEXT_MAX_CHARS)]
 AnyUrl = Annotated[str, Meta(min_length=1, max_length=URL_INPUT_MAX_CHARS)]
 SeedUrl = Annotated[str, Meta(min_length=1, max_length=SEED_URL_MAX_BYTES)]
 Priority = Literal["high", "normal", "low"]
@@ -60,7 +67,7 @@ class LeaseQuery(CrawlQuery, frozen=True, kw_only=True):
     """Who fetches, and how much."""
 
     worker_id: Annotated[str, Meta(min_length=1, max_length=100)]
-    n: Annotated[int, Meta(ge=1, le=1_000)] = 32
+    n: Annotated[int, Meta(ge=1, le=LEASED_AT_ONCE_MAX)] = 32
     wait_s: Annotated[int, Meta(ge=0, le=20, description="wait so long for the first one")] = 0
 
 
@@ -80,20 +87,20 @@ class TakedownBody(Body, frozen=True, kw_only=True):
 
     scope: Literal["host", "site", "prefix", "pattern"]
     value: Annotated[str, Meta(min_length=1, max_length=2_083)]
-    reason: Annotated[str, Meta(min_length=1, max_length=2_000)]
+    reason: Annotated[str, Meta(min_length=1, max_length=TAKEDOWN_TEXT_MAX_CHARS)]
     ticket: Annotated[str, Meta(max_length=200)] = ""
 
 
 class ReasonBody(Body, frozen=True, kw_only=True):
     """Why."""
 
-    reason: Text = ""
+    reason: Reason = ""
 
 
 class StopBody(Body, frozen=True, kw_only=True):
     """How a crawl is to end."""
 
-    reason: Text = ""
+    reason: Reason = ""
     at_once: bool = False
 
 

@@ -27,13 +27,12 @@ from gossamer.model.control import (
     Refused,
     bad_value,
 )
-from gossamer.model.limits import LEASE_GRACE_S, LEASE_WAIT_MAX_S, LEASES_MAX
+from gossamer.model.limits import LEASE_GRACE_S, LEASE_WAIT_MAX_S, LEASED_AT_ONCE_MAX, LEASES_MAX
 from gossamer.model.page import Failure, Kind, Outcome, Request
 from gossamer.policy.external import fault_of, outcome_of
 from gossamer.ports.clock import Clock
 
 WORKER_MAX_CHARS: Final = 200
-COUNT_MAX: Final = 256
 RETRY_MIN_S: Final = 1.0
 RETRY_MAX_S: Final = 30.0
 
@@ -151,7 +150,10 @@ class LeaseStage:
         return await self._lease(command) if isinstance(command, Lease) else self._complete(command)
 
     async def _lease(self, command: Lease) -> AnyAnswer:
-        for field, value, most in (("count", command.count, COUNT_MAX), ("wait_s", command.wait_s, LEASE_WAIT_MAX_S)):
+        for field, value, most in (
+            ("count", command.count, LEASED_AT_ONCE_MAX),
+            ("wait_s", command.wait_s, LEASE_WAIT_MAX_S),
+        ):
             least = 1 if field == "count" else 0
             if not least <= value <= most:
                 return bad_value(field, value, f"{field} is out of range", f"{least} to {most:g}")

@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from gossamer.adapters.exclusions import Exclusions
-from gossamer.model.control import AnyAnswer, LiftTakedown, ListTakedowns, Refused, TakeDown, Takedowns
+from gossamer.model.control import AnyAnswer, LiftTakedown, ListTakedowns, Refused, TakeDown, Takedowns, bad_value
 from gossamer.model.errors import GossamerError
 from gossamer.model.takedown import Step, StepName, Takedown
-from gossamer.policy.takedown import TargetError, check_words, checked
+from gossamer.policy.takedown import WORDS_ALLOWED, TargetError, check_words, checked
 
 AnyTakedownCommand = TakeDown | LiftTakedown | ListTakedowns
 LISTED_MAX: Final = 10_000
@@ -62,8 +62,7 @@ class TakedownList:
             raise _RefusedError(answer) from error
         fault = check_words(command.reason, command.ticket, command.by)
         if fault is not None:
-            value = getattr(command, fault[0])[:200]
-            raise _RefusedError(Refused(code="bad-value", message=fault[1], field=fault[0], value=value))
+            raise _RefusedError(bad_value(fault[0], getattr(command, fault[0]), fault[1], WORDS_ALLOWED))
         made = Takedown(
             id=f"td-{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(4)}",
             target=target,
@@ -87,7 +86,7 @@ class TakedownList:
     def _lift(self, command: LiftTakedown, now: float) -> Takedown:
         fault = check_words(command.reason or "-", "", command.by)
         if fault is not None:
-            raise _RefusedError(Refused(code="bad-value", message=fault[1], field=fault[0]))
+            raise _RefusedError(bad_value(fault[0], getattr(command, fault[0]), fault[1], WORDS_ALLOWED))
 
         def lift(before: tuple[Takedown, ...]) -> tuple[Takedown, ...]:
             found = next((one for one in before if one.id == command.id), None)
