@@ -46,6 +46,7 @@ from gossamer.surface.memory import Memory
 from gossamer.surface.monitor import Monitor
 from gossamer.surface.operating import Operator
 from gossamer.surface.seedstate import seed_failures
+from gossamer.surface.signing import signer_of
 from gossamer.surface.sinks import Sinks
 from gossamer.version import VERSION
 
@@ -70,6 +71,7 @@ class Node:
         """Open everything, bring the archive back to what was committed, admit the seeds. Raises GossamerError."""
         config = self.config
         allow = parse_networks(config.net.allow)
+        self._signer = signer_of(config)
         seeds = [url for url in (parse(text) for text in config.seeds) if isinstance(url, Url)]
         scope = compile_scope(config.scope, seeds)
         cdn = load_cdn(config.politeness.cdn_ranges)
@@ -119,7 +121,12 @@ class Node:
         self.pipeline = Pipeline(
             self.partition,
             self.clock,
-            fetch=FetchStage(self.config, self._web, lambda *body: decode_body(*body).body),
+            fetch=FetchStage(
+                self.config,
+                self._web,
+                lambda *body: decode_body(*body).body,
+                sign=self._signer.request if self._signer is not None else None,
+            ),
             resolver=self._resolver,
             digester=self.pool,
             concurrency=concurrency,

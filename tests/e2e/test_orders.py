@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.adapters.signing import create_key
 from gossamer.model.control import (
     AddSeeds,
     AddUrls,
@@ -39,7 +40,9 @@ from tests.e2e.conftest import MakeCrawl, chain, write_site
 from tests.support.crawl import Crawl
 from tests.support.nginx import Nginx, free_port
 from tests.support.politeness import Hit, read_log
+from tests.support.signatures import public_of, verified
 
+SIGNED = "$http_host\\t$http_signature_agent\\t$http_signature_input\\t$http_signature"
 ONE, TWO = "one.orders.example", "two.orders.example"
 
 
@@ -49,6 +52,7 @@ def port(nginx: Nginx, tmp_path: Path) -> int:
     for place, name in enumerate((ONE, TWO), 1):
         folder = write_site(tmp_path / name, chain(400))
         nginx.add(name, address=f"127.76.0.{place}", port=number, root=folder)
+    nginx.http = f'log_format signed escape=none "{SIGNED}"; access_log {nginx.folder}/signed.log signed;'
     nginx.start()
     return number
 
@@ -118,9 +122,12 @@ def test_a_running_crawl_obeys_and_remembers(nginx: Nginx, port: int, make_crawl
 
 
 def test_an_external_fetcher_fills_the_same_archive_and_makes_the_only_page_requests(
-    nginx: Nginx, port: int, make_crawl: MakeCrawl
+    nginx: Nginx, port: int, make_crawl: MakeCrawl, tmp_path: Path
 ) -> None:
-    crawl = make_crawl(f"http://{ONE}:{port}/index.html", options={"fetch": {"external": True}})
+    """All of them signed: those of the crawl itself, for robots.txt, and those that are made by lease."""
+    agent, key = "https://crawl.example.org/keys", create_key(tmp_path / "key.pem")
+    identity = {"signing_key": str(tmp_path / "key.pem"), "signature_agent": agent}
+    crawl = make_crawl(f"http://{ONE}:{port}/index.html", options={"fetch": {"external": True}, "identity": identity})
     process = crawl.start()
     wait_for((crawl.directory / "control.sock").exists)
     fetched: list[LeasedUrl] = []
@@ -147,7 +154,13 @@ def test_an_external_fetcher_fills_the_same_archive_and_makes_the_only_page_requ
     process.wait(60)
     seen = [hit.target for hit in hits(nginx, ONE)]
     assert sorted(seen) == sorted(["/robots.txt", *("/" + one.url.rpartition("/")[2] for one in fetched)])
+    lines = [line.split("\t") for line in (nginx.folder / "signed.log").read_text().splitlines()]
+    assert len(lines) == len(seen)
+    for line in lines:
+        fields = dict(zip(("host", "signature-agent", "signature-input", "signature"), line, strict=True))
+        told = verified(fields, public_of(key.jwk.x))
+        assert (told["agent"], told["keyid"]) == (f'"{agent}"', f'"{key.jwk.kid}"')
     page = crawl.ask("get", next(one.url for one in fetched if "page" in one.url))
     assert (page.code, "matter" in page.out) == (0, True)
-    verified = crawl.ask("verify")
-    assert verified.code == 0, verified.words
+    whole = crawl.ask("verify")
+    assert whole.code == 0, whole.words

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from gossamer.adapters.signing import create_key
 from gossamer.model.config import Config, Dns, Identity
 from gossamer.surface import cli, settings
 from gossamer.surface.identity import ADDRESSES_MAX, addresses_of, is_named, published
+from gossamer.surface.signing import DIRECTORY_PATH, agent_of
 from tests.dns.name_server import SILENT, NameServer, Records
 from tests.reader.making import Made
 from tests.serve.server import Running
+from tests.support.signatures import directory_verified, public_of
 
 IDENTITY = Identity(
     product="Testbot",
@@ -138,6 +144,56 @@ def test_the_published_file_against_the_configuration(
     assert json.loads(capsys.readouterr().out)["ranges"] == ["192.0.2.8/30", "198.51.100.0/24"]
 
 
+def test_keys_are_published_and_signed_for_our_own_name_alone(
+    serving: Callable[..., Running], named: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = named / "key.pem"
+    assert cli.run(["identity", "key", str(path)]) == 0
+    capsys.readouterr()
+    later = create_key(named / "next.pem")
+    path.write_bytes(path.read_bytes() + (named / "next.pem").read_bytes())
+    config = settings.load(named / "gossamer.toml", directory=str(named))
+    agent = f"https://keys.example.org{DIRECTORY_PATH}"
+    identity = msgspec.structs.replace(config.identity, signing_key=str(path), signature_agent=agent)
+    settings.save(msgspec.structs.replace(config, identity=identity))
+    server = serving(named)
+    answer = server.get(DIRECTORY_PATH, role=None, headers={"Host": "Keys.example.org:80"})
+    assert answer.headers["content-type"] == "application/http-message-signatures-directory+json"
+    keys = answer.json["keys"]
+    assert [key["kid"] for key in keys][1] == later.jwk.kid
+    assert {tuple(key) for key in keys} == {("kty", "crv", "kid", "x", "use")}
+    digest = base64.b64encode(hashlib.sha256(answer.body).digest()).decode()
+    assert answer.headers["content-digest"] == f"sha-256=:{digest}:"
+    for number, key in enumerate(keys):
+        told = directory_verified(answer.headers, "keys.example.org", public_of(key["x"]), f"binding{number}")
+        assert told["keyid"] == f'"{key["kid"]}"'
+        assert told["tag"] == '"http-message-signatures-directory"'
+        assert int(told["expires"]) - int(told["created"]) == 86_400
+        assert abs(int(told["created"]) - time.time()) < 60
+    other = server.get(DIRECTORY_PATH, role=None, headers={"Host": "evil.example"})
+    assert (other.status, other.json) == (200, answer.json)
+    assert {"signature", "signature-input"} & other.headers.keys() == set()
+    assert f"the keys are at <code>{agent}</code>" in server.get("/bot", role=None).text
+    found = checked_keys(named, f"{server.base}{DIRECTORY_PATH}", capsys)
+    assert (found["identity.signing_key"][0], found["keys"][0]) == ("ok", "ok")
+    assert keys[0]["kid"] in found["identity.signing_key"][1]
+    assert checked_keys(named, f"{server.base}/none", capsys)["keys"][0] == "no"
+    path.chmod(0o644)
+    assert server.get(DIRECTORY_PATH, role=None).status == 503, "who can read it could sign as we do"
+    assert cli.run(["identity", "check", "--dir", str(named), "--keys", server.base]) == 4
+
+
+def checked_keys(named: Path, where: str, capsys: pytest.CaptureFixture[str]) -> dict[str, tuple[str, str]]:
+    arguments = ["--address", "192.0.2.8", "--published", "http://127.0.0.1:9/none", "--keys", where, "--json"]
+    assert cli.run(["identity", "check", "--dir", str(named), *arguments]) == 7
+    return {one["what"]: (one["mark"], one["text"]) for one in json.loads(capsys.readouterr().out)["findings"]}
+
+
+def test_without_a_key_there_is_no_directory(serving: Callable[..., Running], named: Path) -> None:
+    answer = serving(named).get(DIRECTORY_PATH, role=None)
+    assert (answer.status, answer.fault["error"]) == (404, "requests of these crawls are not signed")
+
+
 def test_names_and_ranges() -> None:
     assert is_named("a.crawl.example.org", "crawl.example.org")
     assert is_named("crawl.example.org", "crawl.example.org")
@@ -145,10 +201,14 @@ def test_names_and_ranges() -> None:
     assert len(list(addresses_of(["10.0.0.0/8"]))) == ADDRESSES_MAX
     assert list(addresses_of(["192.0.2.1/32", "192.0.2.4/31"])) == ["192.0.2.1", "192.0.2.4", "192.0.2.5"]
     assert published([Config()], "/bot").verifyDoc == "/bot"
+    assert agent_of(Identity(contact="https://example.org/bot")) == f"https://example.org{DIRECTORY_PATH}"
+    assert agent_of(Identity(contact="a@example.org")) == agent_of(Identity(contact="http://example.org/")) == ""
 
 
 @pytest.mark.parametrize(("key", "value"), [("rdns", "Example.ORG"), ("rdns", "a b.example"), ("rdns", "nodots"),
-                                            ("ranges", ["300.0.0.1"]), ("ranges", ["192.0.2.1/24"])])  # fmt: skip
+                                            ("ranges", ["300.0.0.1"]), ("ranges", ["192.0.2.1/24"]),
+                                            ("signing_key", "none.pem"), ("signature_agent", "http://a.example/"),
+                                            ("signature_agent", 'https://a.example/"')])  # fmt: skip
 def test_bad_values_are_refused(tmp_path: Path, key: str, value: object) -> None:
     from gossamer.model.errors import ConfigError
 

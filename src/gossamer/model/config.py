@@ -17,6 +17,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     accept_language: str = "en;q=0.8,*;q=0.5"
     ranges: tuple[str, ...] = ()  # IP ranges that requests come from, as published
     rdns: str = ""  # names of these addresses end so
+    signing_key: str = ""  # path of the key that requests are signed with
+    signature_agent: str = ""  # URL of the directory of our keys; "": at the contact's site
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gossamer.adapters.signing import authority_of
 from gossamer.model.jsonbytes import encode
 from gossamer.serve.audit import AuditLog, Entry, stamp
 from gossamer.serve.crawls import Crawls
@@ -65,7 +66,8 @@ class Api:
             if endpoint.body is not None:
                 body = await read_body(request, endpoint.body, endpoint.body_max_bytes)
             path = {name: str(value) for name, value in request.path_params.items()}
-            call = Call(principal=principal, crawls=self.crawls, path=path, query=query, body=body)
+            authority = authority_of(request.scope["scheme"], request.headers.get("host", ""))
+            call = Call(principal=principal, crawls=self.crawls, path=path, query=query, body=body, authority=authority)
             reply = await self.perform(endpoint, call, request.scope["path"])
         except ApiError as error:
             await self.note_refusal(endpoint.method, request, principal, error)

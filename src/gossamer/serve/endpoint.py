@@ -41,6 +41,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     path: dict[str, str]
     query: object
     body: object = None
+    authority: str = ""  # that the request was made to: Host in lower case, without the scheme's own port
 
     def crawl(self) -> Served:
         """The crawl that is meant. Raises ApiError."""

@@ -103,7 +103,7 @@ def _responses(endpoint: Endpoint, refs: dict[int, Any]) -> dict[str, Any]:
     for status, shape in endpoint.answers.items():
         responses[str(status)] = {"description": _TEXTS[status]}
         if shape is not None:
-            schema = refs[id(shape)] if endpoint.media_type == JSON else {"type": "string"}
+            schema = refs[id(shape)] if endpoint.media_type.endswith("json") else {"type": "string"}
             responses[str(status)]["content"] = {endpoint.media_type: {"schema": schema}}
         if status == 204:
             wait = {"description": "Seconds to wait.", "schema": {"type": "integer"}}

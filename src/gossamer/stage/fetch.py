@@ -16,6 +16,16 @@ from gossamer.ports.web import Web
 from gossamer.version import VERSION
 
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+SIGNATURE_S: Final = 300.0  # that a signature holds beyond the time for one exchange: clocks differ
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Sign(Protocol):
+    """Makes the fields by which a server knows that a request is ours."""
+
+    def __call__(self, authority: str, now: float, lifetime_s: float) -> tuple[tuple[str, str], ...]:
+        """Those of a request to `authority` that is made at `now`, in unix seconds."""
+        ...
 
 
 class Decoder(Protocol):
@@ -35,8 +45,9 @@ def user_agent(config: Config) -> str:
 class FetchStage:
     """Performs the exchanges of turns."""
 
-    def __init__(self, config: Config, web: Web, decode: Decoder) -> None:
-        """Fetch through `web`; `decode` is used for robots.txt, which is read in this process."""
+    def __init__(self, config: Config, web: Web, decode: Decoder, sign: Sign | None = None) -> None:
+        """Fetch through `web`; `decode` is used for robots.txt, which is read in this process; `sign` signs."""
+        self._sign = sign
         self._config = config
         self._web = web
         self._decode = decode
@@ -79,6 +90,9 @@ class FetchStage:
             cookie = self._cookies.header(turn.name, turn.target, secure=turn.scheme == "https")
             if cookie:
                 headers = (*headers, ("Cookie", cookie))
+        if self._sign is not None:  # each hop of a redirect is a request of its own, signed for where it goes
+            lifetime_s = SIGNATURE_S + fetch.total_timeout_s
+            headers = (*headers, *self._sign(authority_of(turn), turn.started, lifetime_s))
         return Request(
             url=turn.url,
             scheme="https" if turn.scheme == "https" else "http",
@@ -95,6 +109,11 @@ class FetchStage:
             fresh=turn.fresh,
             unwanted_types=() if turn.kind in (Kind.ROBOTS, Kind.SITEMAP) else self._unwanted,
         )
+
+
+def authority_of(turn: Turn) -> str:
+    """What the Host field says, with a port that is not the scheme's own."""
+    return turn.name if turn.port == _PORTS[turn.scheme] else f"{turn.name}:{turn.port}"
 
 
 def payload_digest(payload: bytes) -> str:

@@ -74,6 +74,13 @@ def webhook(text: str) -> None:
         raise ValueError("it is not a valid http(s) URL")
 
 
+def agent(text: str) -> None:
+    """An https URL that may stand between quotes in an HTTP header."""
+    header(text)
+    if not text.startswith("https://") or not isinstance(urls.parse(text), Url) or any(char in text for char in '"\\#'):
+        raise ValueError("it is not a valid https URL")
+
+
 def pattern(text: str) -> None:
     """A glob on the canonical URL, in which only * is special."""
     _refuse(check_pattern(text))

@@ -1,4 +1,4 @@
-"""`gossamer identity`: what is published of a crawler, and whether DNS and the published file bear it out."""
+"""`gossamer identity`: what is published of a crawler, whether DNS and the published files bear it out, and its key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,12 +28,14 @@ from gossamer.surface.identity import (
     published,
 )
 from gossamer.surface.jsontext import json_text
+from gossamer.surface.signing import signer_of
 from gossamer.surface.terminal import escape
 
 WELL_KNOWN: Final = "/.well-known/crawler-ip-ranges"
 FETCH_TIMEOUT_S: Final = 15.0
 FETCH_MAX_BYTES: Final = 1024 * 1024
 AT_ONCE: Final = 16
+Shape = TypeVar("Shape")
 _identity = typer.Typer(help="Who the crawler says it is.", no_args_is_help=True, rich_markup_mode=None)
 Dir = Annotated[Path, typer.Option("--dir", help="The crawl's directory.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
@@ -51,6 +53,18 @@ def show(directory: Dir = Path("crawl")) -> None:
 
 
 @_identity.command()
+def key(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it must not be there yet.")],
+) -> None:
+    """Make a key that requests are signed with (Web Bot Auth). Whoever has the file can sign in your name."""
+    from gossamer.adapters.signing import create_key
+
+    made = create_key(path)
+    typer.echo(f"key {made.jwk.kid} is in {escape(str(path))}, which only you can read")
+    typer.echo(f'[identity] signing_key = "{escape(str(path))}" signs requests with it; gossamer serve publishes it')
+
+
+@_identity.command()
 def check(
     directory: Dir = Path("crawl"),
     addresses: Annotated[
@@ -59,6 +73,9 @@ def check(
     where: Annotated[
         str,
         typer.Option("--published", metavar="URL", help="Where the ranges are published; else at the contact's site."),
+    ] = "",
+    keys: Annotated[
+        str, typer.Option(metavar="URL", help="Where our public keys are published; else as requests say.")
     ] = "",
     *,
     json: Json = False,
@@ -73,6 +90,7 @@ def check(
     found = [*_configured(config), *_own_address(config)]
     found += asyncio.run(_named(config, addresses or list(addresses_of(config.identity.ranges))))
     found += _compared(config, where)
+    found += _signed(config, keys)
     if json:
         typer.echo(json_text({"findings": found}))
     else:
@@ -143,11 +161,40 @@ def _compared(config: Config, where: str) -> list[Finding]:
     place = where or (f"{contact.scheme}://{contact.netloc}{WELL_KNOWN}" if contact.scheme.startswith("http") else "")
     if not place.startswith(("http://", "https://")):
         return [Finding("note", "published", "not compared: name the file with --published")]
-    request = urllib.request.Request(place, headers={"Accept": "application/json"})  # noqa: S310 - http(s) as checked
+    theirs = _fetched(place, Published)
+    if isinstance(theirs, str):
+        return [Finding("no", "published", theirs)]
+    return judge_published(published([config]), theirs, place)
+
+
+def _signed(config: Config, where: str) -> list[Finding]:
+    """Whether the keys that requests are signed with are found where requests say."""
+    signer = signer_of(config)
+    if signer is None:
+        return [Finding("note", "identity.signing_key", "is not set: requests are not signed")]
+    from gossamer.adapters.signing import KeyDirectory
+
+    place = where or signer.agent
+    if not place.startswith(("http://", "https://")):
+        raise UsageError(f"--keys {escape(place)} is not allowed; it must be an http(s) URL")
+    first = signer.keys[0].jwk.kid
+    found = [
+        Finding("ok", "identity.signing_key", f"requests are signed with {first}, whose directory is {signer.agent}")
+    ]
+    theirs = _fetched(place, KeyDirectory)
+    if isinstance(theirs, str):
+        return [*found, Finding("no", "keys", theirs)]
+    lacking = {key.jwk for key in signer.keys} - set(theirs.keys)
+    said = f"{place} lacks {', '.join(sorted(key.kid for key in lacking))}" if lacking else f"{place} has them all"
+    return [*found, Finding("no" if lacking else "ok", "keys", said)]
+
+
+def _fetched(place: str, shape: type[Shape]) -> Shape | str:
+    """What is published there, or why it cannot be read."""
+    request = urllib.request.Request(place, headers={"Accept": "*/*"})  # noqa: S310 - http(s) as checked
     try:
         with urllib.request.urlopen(request, timeout=FETCH_TIMEOUT_S) as answer:  # noqa: S310
-            theirs = msgspec.json.decode(answer.read(FETCH_MAX_BYTES), type=Published)
+            return msgspec.json.decode(answer.read(FETCH_MAX_BYTES), type=shape)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        return [Finding("no", "published", f"{place} cannot be read: {reason}")]
-    return judge_published(published([config]), theirs, place)
+        return f"{place} cannot be read: {reason}"

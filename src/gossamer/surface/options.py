@@ -61,6 +61,12 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
             "addresses that requests come from; published for site owners (gossamer identity)",
         ),
         _same("rdns", Text(checks.domain, 'a domain such as "crawl.example.org"'), "names of these addresses end so"),
+        _same("signing_key", _FILE, "the key that requests are signed with (gossamer identity key); empty: unsigned"),
+        _same(
+            "signature_agent",
+            Text(checks.agent, "an https URL"),
+            "where our public keys are found; empty: at the site of the contact",
+        ),
     ),
     "scope": (
         _same(

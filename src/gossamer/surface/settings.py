@@ -20,6 +20,7 @@ from gossamer.surface import units
 from gossamer.surface.kinds import BadValueError, quote
 from gossamer.surface.options import FLAGS, SECTIONS, SEEDS_INLINE_MAX, Option
 from gossamer.surface.seeds import check_seeds, read_seed_file
+from gossamer.surface.signing import agent_of
 from gossamer.surface.terminal import escape
 
 FILE_NAME: Final = "gossamer.toml"
@@ -82,6 +83,11 @@ def check_whole(config: Config, where: str = "configuration") -> None:
         raise ConfigError(
             f'{where}: scope.mode = "any" needs identity.contact (--contact), a URL or a mail address under which '
             "site owners reach you"
+        )
+    if config.identity.signing_key and not agent_of(config.identity):
+        raise ConfigError(
+            f"{where}: identity.signing_key needs identity.signature_agent, the https URL where our keys are found, "
+            "or an identity.contact that is an https URL"
         )
     for low, high in (
         ("politeness.min_delay", "politeness.max_delay"),
@@ -222,7 +228,13 @@ def _unknown(where: str, what: str, name: str, known: list[str]) -> str:
 
 def _rooted(path: Path | None, section: str, key: str, value: object) -> object:
     """A file named in a configuration file is meant relative to that file."""
-    files = (("politeness", "as_table"), ("politeness", "cdn_ranges"), ("dns", "hosts_file"), ("notify", "secret_file"))
+    files = (
+        ("identity", "signing_key"),
+        ("politeness", "as_table"),
+        ("politeness", "cdn_ranges"),
+        ("dns", "hosts_file"),
+        ("notify", "secret_file"),
+    )
     if path is None or (section, key) not in files or not isinstance(value, str) or not value:
         return value
     return str((path.parent / value).absolute())
