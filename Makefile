@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VENV   := .venv
 BIN    := $(VENV)/bin
 REPLAY := .venv-replay
+PEERS  := build/peers
 PYTHON ?=
 DIR    ?= crawl
 ARGS   ?=
@@ -16,7 +17,7 @@ CLAIM  ?=
 JOBS   ?= 3
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --require-hashes --no-deps
 
-.PHONY: help install crawl test packages replay fuzz proof lint format bench soak refresh year lock clean
+.PHONY: help install crawl test packages replay fuzz proof lint format bench peers soak refresh year lock clean
 
 help:
 	@echo 'make crawl URL=https://example.com   set up everything and crawl (DIR=crawl, ARGS="--pages 100 ...")'
@@ -25,9 +26,10 @@ help:
 	@echo 'make install                         leave $(BIN)/gossamer'
 	@echo 'make refresh                         compare refresh policies; writes docs/refresh.md and its chart'
 	@echo 'make year                            a simulated year of a web of 100,000 pages; writes docs/year.md'
+	@echo 'make bench [ARGS=--long]             measure everything, other crawlers beside us; the table in docs/performance.md'
 	@echo 'make soak                            an hour at full speed: does anything grow? writes docs/soak.md'
 	@echo 'make fuzz [SECONDS=60] [TARGETS=...]  search every parser for inputs that break it'
-	@echo 'make lint | bench | lock | clean     linters and types | measure | renew requirements/*.txt | remove what was built'
+	@echo 'make lint | lock | clean             linters and types | renew requirements/*.txt | remove what was built'
 
 $(BIN)/python:
 	@PYTHON='$(PYTHON)' VENV='$(VENV)' bash .ci/venv
@@ -84,9 +86,29 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test packages
-	$(BIN)/python -m bench.page_cost $(ARGS)
-	$(BIN)/python -m bench.memory
+# Every benchmark at sizes that take an hour in all, other crawlers beside us; the table in docs/performance.md.
+# ARGS="--only frontier": one of them. ARGS=--long: at the sizes that the aims name. ARGS=--table: what was kept.
+bench: $(VENV)/.test packages peers
+	$(BIN)/python -m bench $(ARGS)
+
+$(PEERS)/scrapy/.done: requirements/peers.txt
+	@PYTHON='$(PYTHON)' VENV='$(PEERS)/scrapy' bash .ci/venv
+	@$(PEERS)/scrapy/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/peers.txt
+	@touch $@
+
+$(PEERS)/spider/.done: bench/peers/spider/package-lock.json bench/peers/spider/crawl.mjs
+	@mkdir -p $(@D) && cp bench/peers/spider/* $(@D)/
+	@cd $(@D) && npm ci --silent
+	@touch $@
+
+$(PEERS)/colly: bench/peers/colly/main.go bench/peers/colly/go.sum
+	@mkdir -p $(@D) && cd bench/peers/colly && go build -o $(abspath $@) .
+
+# The crawlers that bench compares us with. One that cannot be installed is left out, and named.
+peers:
+	@for one in scrapy/.done spider/.done colly; do \
+		$(MAKE) --no-print-directory $(PEERS)/$$one || echo "make peers: $$one cannot be installed here: left out" >&2; \
+	done
 
 # An hour at full speed; docs/soak.md from what came of it. SECONDS=600: a shorter one.
 soak: $(VENV)/.test packages
@@ -109,6 +131,7 @@ lock: $(VENV)/.test
 	$(LOCK) requirements/replay-build.in -o requirements/replay-build.txt
 	$(LOCK) --override requirements/replay.overrides -c requirements/replay-build.txt \
 		requirements/replay-build.in requirements/replay.in -o requirements/replay.txt
+	$(LOCK) requirements/peers.in -o requirements/peers.txt
 
 clean:
 	rm -rf $(VENV) $(REPLAY) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -25,8 +25,8 @@ LINKS_NEAR: Final = 30  # to the pages that follow
 LINKS_ABROAD: Final = 12  # to other hosts; the rest goes anywhere on the host
 PARAGRAPHS_PER_PAGE: Final = 23
 
-_STYLE = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
-_SCRIPT = "".join(f"window.q{n}=function(a,b){{return a*{n}+b%{n + 3}>{n * 31}?a:b}};\n" for n in range(260))
+STYLE: Final = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
+SCRIPT: Final = "".join(f"window.q{n}=function(a,b){{return a*{n}+b%{n + 3}>{n * 31}?a:b}};\n" for n in range(260))
 
 
 def host_name(number: int) -> str:
@@ -65,6 +65,11 @@ class Maker:
         """All texts that pages are made of."""
         return self._paragraphs
 
+    @property
+    def words(self) -> list[str]:
+        """All words that texts are made of."""
+        return self._words
+
     def path(self, number: int) -> str:
         """Address of a page within its host."""
         word = self._words[(number * 2654435761) % WORDS]
@@ -82,7 +87,7 @@ class Maker:
         inline = iter(anchors[-PARAGRAPHS_PER_PAGE:])
         article = "\n".join(
             f'<section class="c{n} block"><h2 id="s{n}">{text[:40]}</h2>\n'
-            f"{self._marked(text)} {next(inline, '')}</section>"
+            f"{self.marked(text)} {next(inline, '')}</section>"
             for n, text in enumerate(texts)
         )
         menu = "\n".join(
@@ -91,13 +96,13 @@ class Maker:
         )
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            f'<meta name="description" content="{title}"><style>{_STYLE}</style><script>{_SCRIPT}</script></head>'
+            f'<meta name="description" content="{title}"><style>{STYLE}</style><script>{SCRIPT}</script></head>'
             f"<body><nav><ul>{menu}</ul></nav>"
             f"<main><article><h1>{title}</h1>{article}</article></main><footer><p>{host}</p></footer></body></html>"
         ).encode()
 
     @staticmethod
-    def _marked(text: str) -> str:
+    def marked(text: str) -> str:
         """A paragraph as manuals have them: every few words are in an element of their own."""
         words = text.split(" ")
         for n in range(0, len(words), 3):
