@@ -16,6 +16,7 @@ import msgspec
 
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core import harvest
+from gossamer.core.admission import Known
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.partition import Partition
@@ -139,6 +140,7 @@ def make(directory: Path, urls: int) -> Made:
     last = URLS_PER_HOST - LINKS_AT_ONCE
     known = [[links_of((n * STRIDE + last) % hosts, last, LINKS_AT_ONCE)] for n in range(hosts - min(hosts, 3_000), hosts)]
     recent_s, recent_links = _again(gate, known)
+    partition.context.admission.known = Known()  # as after a start
     old = [[links_of(n * STRIDE % hosts, 0, LINKS_AT_ONCE)] for n in range(min(hosts, 9_000))]
     stored_s, stored_links = _again(gate, old)
     if partition.context.counters.totals.urls != expected:

@@ -22,7 +22,7 @@ from bench.rows import Bench, parser
 from bench.timed_crawl import EDGES_MS, Call, Timed
 from tests.support.crawl import Crawl, program
 
-WARM_S: Final = 10.0
+WARM_S: Final = 15.0
 END_S: Final = 2.0
 MOST_MS: Final = 10.0
 WORST: Final = 3
@@ -75,8 +75,8 @@ def main() -> int:
     """Serve, crawl, tell."""
     arguments = parser(__doc__)
     arguments.add_argument("--seconds", type=float, default=60.0)
-    arguments.add_argument("--hosts", type=int, default=500)
-    arguments.add_argument("--pages-per-host", type=int, default=120)
+    arguments.add_argument("--hosts", type=int, default=10_000)
+    arguments.add_argument("--pages-per-host", type=int, default=6)
     arguments.add_argument("--workers", type=int, default=1)
     options = arguments.parse_args()
     bench = Bench(8, "loop_health", "The event loop at full load")
