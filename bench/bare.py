@@ -145,7 +145,7 @@ class _Get(asyncio.Protocol):
         else:
             self._transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         if not self._done.done():
             self._done.set_result(None)
 
@@ -160,10 +160,14 @@ def exchange_us(samples: list[Sample], *, is_packed: bool) -> float:
         for number in range(CONNECTIONS):
             sample = samples[number % len(samples)]
             coding = "gzip" if is_packed else "identity"
-            request = f"GET {sample.target} HTTP/1.1\r\nHost: {sample.name}\r\nAccept-Encoding: {coding}\r\n\r\n".encode()
+            request = (
+                f"GET {sample.target} HTTP/1.1\r\nHost: {sample.name}\r\nAccept-Encoding: {coding}\r\n\r\n".encode()
+            )
             done: asyncio.Future[None] = loop.create_future()
             wanted = [request] * (EXCHANGES // CONNECTIONS)
-            await loop.create_connection(lambda wanted=wanted, done=done: _Get(wanted, done), sample.address, sample.port)
+            await loop.create_connection(
+                lambda wanted=wanted, done=done: _Get(wanted, done), sample.address, sample.port
+            )
             waits.append(done)
         await asyncio.gather(*waits)
         return (time.process_time() - began) / EXCHANGES * 1e6

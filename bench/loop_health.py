@@ -89,12 +89,27 @@ def main() -> int:
     spread: dict[str, int] = defaultdict(int)
     for call in calls:
         spread[call.what] += call.cpu_ms > MOST_MS
-    bench.row("longest callback, CPU", longest, "ms", most=MOST_MS,
-              note=f"at {rate:.0f} pages/s; {named(calls)}; by the clock {by_clock:.0f} ms, when others had the core")
-    bench.row("callbacks over 10 ms", over, f"of {found.calls:,}", note=", ".join(
-        f"{name} {count}" for name, count in sorted(spread.items(), key=lambda item: -item[1])[:WORST] if count))
-    bench.row("longest run of the garbage collector", found.collected_longest_ms, "ms",
-              note=f"by the clock, warm-up included; {found.collections:,} runs, {found.collected_s:.2f} s in all")
+    bench.row(
+        "longest callback, CPU",
+        longest,
+        "ms",
+        most=MOST_MS,
+        note=f"at {rate:.0f} pages/s; {named(calls)}; by the clock {by_clock:.0f} ms, when others had the core",
+    )
+    bench.row(
+        "callbacks over 10 ms",
+        over,
+        f"of {found.calls:,}",
+        note=", ".join(
+            f"{name} {count}" for name, count in sorted(spread.items(), key=lambda item: -item[1])[:WORST] if count
+        ),
+    )
+    bench.row(
+        "longest run of the garbage collector",
+        found.collected_longest_ms,
+        "ms",
+        note=f"by the clock, warm-up included; {found.collections:,} runs, {found.collected_s:.2f} s in all",
+    )
     return bench.finish(keep=options.keep)
 
 

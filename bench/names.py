@@ -117,7 +117,9 @@ def verdict_us() -> float:
     row = HostRow(host="a.example", site="a.example", robots={"http": RobotsState(fetched=NOW, expires=NOW + 86_400)})
     host = ActiveHost(store, row)
     host.rules["http"] = (NOW, rules)
-    targets = [f"/section-{n % 90}/{'private' if n % 9 == 0 else 'an'}/article-{n}.html?page={n % 5}" for n in range(1_000)]
+    targets = [
+        f"/section-{n % 90}/{'private' if n % 9 == 0 else 'an'}/article-{n}.html?page={n % 5}" for n in range(1_000)
+    ]
     refused = 0
     best = float("inf")
     for _ in range(5):
@@ -148,13 +150,28 @@ def main() -> int:
         server.terminate()
         server.join(10)
     ordered = sorted(meanwhile)
-    bench.row("new names resolved", options.names / took_s, "/s", least=10_000,
-              note=f"{cpu_s / options.names * 1e6:.0f} µs of CPU each, {RESOLVES_MAX} at a time, the nameserver on the other core")
-    bench.row("the loop's lateness meanwhile, longest", max(meanwhile) * 1e3, "ms", most=BLOCK_MOST_MS,
-              note=f"99th percentile {ordered[int(len(ordered) * 0.99)] * 1e3:.2f} ms, median "
-                   f"{statistics.median(meanwhile) * 1e3:.2f} ms; before {max(before) * 1e3:.2f} ms at most")
-    bench.row("verdict of a robots.txt in memory", verdict_us(), "µs", most=VERDICT_MOST_US,
-              note=f"{RULES + WILD_RULES} rules, {WILD_RULES} with wildcards")
+    bench.row(
+        "new names resolved",
+        options.names / took_s,
+        "/s",
+        least=10_000,
+        note=f"{cpu_s / options.names * 1e6:.0f} µs of CPU each, {RESOLVES_MAX} at a time; the nameserver has a core",
+    )
+    bench.row(
+        "the loop's lateness meanwhile, longest",
+        max(meanwhile) * 1e3,
+        "ms",
+        most=BLOCK_MOST_MS,
+        note=f"99th percentile {ordered[int(len(ordered) * 0.99)] * 1e3:.2f} ms, median "
+        f"{statistics.median(meanwhile) * 1e3:.2f} ms; before {max(before) * 1e3:.2f} ms at most",
+    )
+    bench.row(
+        "verdict of a robots.txt in memory",
+        verdict_us(),
+        "µs",
+        most=VERDICT_MOST_US,
+        note=f"{RULES + WILD_RULES} rules, {WILD_RULES} with wildcards",
+    )
     return bench.finish(keep=options.keep)
 
 

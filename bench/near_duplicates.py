@@ -190,8 +190,13 @@ def main() -> int:
         store.close()
         disk = disk_bytes(folder / str(options.fingerprints))
     bench.row("fingerprints in the index", options.fingerprints, note=f"made or opened in {opened_s:.0f} s")
-    bench.row("probe and insert", big.wall_us, "µs", most=150,
-              note=f"{big.cpu_us:.0f} µs of CPU, 99th percentile {big.p99_us:.0f} µs")
+    bench.row(
+        "probe and insert",
+        big.wall_us,
+        "µs",
+        most=150,
+        note=f"{big.cpu_us:.0f} µs of CPU, 99th percentile {big.p99_us:.0f} µs",
+    )
     bench.row("probe and insert, against a tenth of it", big.cpu_us / small.cpu_us, "×")
     for distance, share in enumerate(shares):
         bench.row(f"found at distance {distance}", share * 100, "%", least=100, note=f"of {RECALL_TRIES:,}")

@@ -82,25 +82,42 @@ def against_libraries(bench: Bench, served: Served, pages: int, workers: int) ->
         main_us = many.processes[many.main].cpu_s / ran.requests * 1e6
         sizes = statistics.fmean(len(sample.plain) for sample in used)
         sent = statistics.fmean(len(sample.packed if form == "gzip" else sample.plain) for sample in used)
-        bench.row(f"CPU of a page, {form}, everything on", page_us / 1e3, "ms", most=PAGE_MS_MOST,
-                  note=f"{ran.requests:,} pages of {sizes:,.0f} bytes ({sent:,.0f} sent), {urls:.1f} URLs for each; "
-                       f"main process {main_us:.0f} µs; {ran.requests / ran.elapsed_s:.0f} pages/s")
-        bench.row(f"against the bare libraries, {form}", page_us / total_us, "×", most=RATIO_MOST,
-                  note="µs: " + ", ".join(f"{name} {us:.0f}" for name, us in found.items()) + f"; sum {total_us:.0f}")
+        bench.row(
+            f"CPU of a page, {form}, everything on",
+            page_us / 1e3,
+            "ms",
+            most=PAGE_MS_MOST,
+            note=f"{ran.requests:,} pages of {sizes:,.0f} bytes ({sent:,.0f} sent), {urls:.1f} URLs for each; "
+            f"main process {main_us:.0f} µs; {ran.requests / ran.elapsed_s:.0f} pages/s",
+        )
+        bench.row(
+            f"against the bare libraries, {form}",
+            page_us / total_us,
+            "×",
+            most=RATIO_MOST,
+            note="µs: " + ", ".join(f"{name} {us:.0f}" for name, us in found.items()) + f"; sum {total_us:.0f}",
+        )
 
 
 def against_peers(bench: Bench, served: Served, hosts: int, workers: int) -> None:
     """We and others on the same hosts, until nothing is left."""
     _, ours, _ = crawled(served, "ours", served.seeds(served.port, hosts), workers)
-    bench.row("with every page under two spellings: fetched more than once", ours.requests - ours.pages, "pages", most=0,
-              note=f"of {ours.pages:,} on {hosts} hosts; {ours.useful_ms:.2f} ms of CPU for each, start and stop included")
+    bench.row(
+        "with every page under two spellings: fetched more than once",
+        ours.requests - ours.pages,
+        "pages",
+        most=0,
+        note=f"of {ours.pages:,} on {hosts} hosts; {ours.useful_ms:.2f} ms of CPU for each, start and stop included",
+    )
     for other in peer.peers():
         if not other.needs.exists():
             bench.row(f"{other.name}: not installed here", 0, note="make peers")
             continue
         ran = peer.run(other, served, hosts, timeout_s=PEER_TIMEOUT_S)
-        note = (f"{ran.requests:,} requests for {ran.pages:,} pages ({ran.wasted:.0%} for nothing), "
-                f"{ran.robots:,} for robots.txt, {ran.elapsed_s:.0f} s")
+        note = (
+            f"{ran.requests:,} requests for {ran.pages:,} pages ({ran.wasted:.0%} for nothing), "
+            f"{ran.robots:,} for robots.txt, {ran.elapsed_s:.0f} s"
+        )
         least = {"Scrapy": SCRAPY_LEAST, "spider-rs": 1.0}.get(other.name)
         bench.row(f"{other.name} {peer.version(other)}: CPU of a request", ran.request_ms, "ms", note=note)
         bench.row(f"{other.name}: a request against a page of ours", ran.request_ms / ours.useful_ms, "×", least=least)

@@ -38,7 +38,13 @@ class Went(NamedTuple):
 def options_of(served: Served, workers: int) -> dict[str, dict[str, Any]]:
     """Politeness as it comes, for a server whose addresses lie close together."""
     return {
-        "politeness": {"min_delay": f"{GAP_S}s", "response_factor": 10, "start_jitter": "2s", "net_rate": 0, "as_rate": 0},
+        "politeness": {
+            "min_delay": f"{GAP_S}s",
+            "response_factor": 10,
+            "start_jitter": "2s",
+            "net_rate": 0,
+            "as_rate": 0,
+        },
         "limits": {"depth": 100},
         "dns": {"hosts_file": str(served.folder / "nginx" / "hosts")},
         "workers": {"count": workers},
@@ -86,16 +92,31 @@ def main() -> int:
     with quick_web(options.hosts, pages) as served:
         for hosts in options.few:
             went = crawl(served, hosts, options.few_seconds, options.workers)
-            bench.row(f"{hosts} hosts, share of the ceiling", went.rate / went.ceiling * 100, "%", least=SHARE_LEAST,
-                      note=f"{went.rate:.1f} of {went.ceiling:.1f} pages/s")
+            bench.row(
+                f"{hosts} hosts, share of the ceiling",
+                went.rate / went.ceiling * 100,
+                "%",
+                least=SHARE_LEAST,
+                note=f"{went.rate:.1f} of {went.ceiling:.1f} pages/s",
+            )
         went = crawl(served, options.hosts, options.seconds, options.workers)
         manners = Manners()
         judge_manners(served.log, GAP_S, rounding_s=ROUNDING_S, into=manners)
-    bench.row(f"{options.hosts:,} hosts, {options.seconds:g} s", went.rate, "pages/s", least=RATE_LEAST,
-              note=f"{went.rate / went.ceiling:.0%} of the ceiling of {went.ceiling:,.0f}; slowest tenth {went.slowest:.0f}; "
-                   f"{went.cpu_ms:.2f} ms of CPU a page, main process {went.main_share:.0%} of a core")
-    bench.row("gaps cut short", manners.short, f"of {manners.requests:,} requests", most=0,
-              note=f"shortest {manners.shortest_gap_s:.3f} s {manners.first_short}")
+    bench.row(
+        f"{options.hosts:,} hosts, {options.seconds:g} s",
+        went.rate,
+        "pages/s",
+        least=RATE_LEAST,
+        note=f"{went.rate / went.ceiling:.0%} of the ceiling of {went.ceiling:,.0f}; slowest tenth {went.slowest:.0f}; "
+        f"{went.cpu_ms:.2f} ms of CPU a page, main process {went.main_share:.0%} of a core",
+    )
+    bench.row(
+        "gaps cut short",
+        manners.short,
+        f"of {manners.requests:,} requests",
+        most=0,
+        note=f"shortest {manners.shortest_gap_s:.3f} s {manners.first_short}",
+    )
     return bench.finish(keep=options.keep)
 
 

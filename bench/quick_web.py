@@ -70,14 +70,12 @@ class QuickMaker:
         self._hosts, self._pages, self._port, self._variants = hosts, pages, port, variants
         self._maker = maker
         self._words = maker.words
-        self._paragraphs = [
-            packed(f"{text[:40]}</h2>\n{maker.marked(text)} ".encode()) for text in maker.paragraphs
+        self._paragraphs = [packed(f"{text[:40]}</h2>\n{maker.marked(text)} ".encode()) for text in maker.paragraphs]
+        self._sections = [
+            stored(f'</section>\n<section class="c{n} block"><h2 id="s{n}">'.encode())
+            for n in range(PARAGRAPHS_PER_PAGE)
         ]
-        self._sections = [stored(f'</section>\n<section class="c{n} block"><h2 id="s{n}">'.encode())
-                          for n in range(PARAGRAPHS_PER_PAGE)]
-        self._front = packed(
-            f"<style>{STYLE}</style><script>{SCRIPT}</script></head><body><nav><ul>".encode()
-        )
+        self._front = packed(f"<style>{STYLE}</style><script>{SCRIPT}</script></head><body><nav><ul>".encode())
         self._menus: dict[str, Piece] = {}
 
     def paths(self) -> list[str]:
@@ -178,9 +176,10 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def quick_web(hosts: int, pages: int, *, variants: bool = False, plain: bool = False,
-              certificate: tuple[Path, Path] | None = None) -> Iterator[Served]:
-    """Make a web and serve it. `plain`: the second port serves pages uncompressed; `certificate`: the first over TLS."""
+def quick_web(
+    hosts: int, pages: int, *, variants: bool = False, plain: bool = False, certificate: tuple[Path, Path] | None = None
+) -> Iterator[Served]:
+    """Make a web and serve it. `plain`: the second port serves pages as they are; `certificate`: the first over TLS."""
     if nginx_path() is None:
         raise SystemExit("bench: nginx is not installed (Debian: apt-get install nginx-light)")
     with TemporaryDirectory(prefix="gossamer-bench-") as name:
@@ -195,7 +194,9 @@ def quick_web(hosts: int, pages: int, *, variants: bool = False, plain: bool = F
         server = Nginx(folder / "nginx", http="open_file_cache max=20000;")
         server.names = {host_name(n): host_address(n) for n in range(hosts)}
         always = "on" if plain else "always"
-        server.add("_", address="0.0.0.0", port=port, extra=SERVER.format(site=site, gzip=always), certificate=certificate)
+        server.add(
+            "_", address="0.0.0.0", port=port, extra=SERVER.format(site=site, gzip=always), certificate=certificate
+        )
         if plain:
             server.add("_", address="0.0.0.0", port=plain_port, extra=SERVER.format(site=site, gzip="off"))
         server.start()

@@ -27,7 +27,6 @@ from gossamer.adapters.digest.hooks import Hooks
 from gossamer.adapters.digest.linkreader import LinkReader
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.parse import parse
-from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.warc.writer import SegmentWriter
 from gossamer.model.config import Scope
 from gossamer.policy.scope import compile_scope

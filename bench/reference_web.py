@@ -25,7 +25,9 @@ LINKS_NEAR: Final = 30  # to the pages that follow
 LINKS_ABROAD: Final = 12  # to other hosts; the rest goes anywhere on the host
 PARAGRAPHS_PER_PAGE: Final = 23
 
-STYLE: Final = "".join(f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180))
+STYLE: Final = "".join(
+    f".c{n}{{margin:{n % 17}px;padding:{n % 5}px;color:#{n * 7919 % 4096:03x}}}\n" for n in range(180)
+)
 SCRIPT: Final = "".join(f"window.q{n}=function(a,b){{return a*{n}+b%{n + 3}>{n * 31}?a:b}};\n" for n in range(260))
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark says: rows with an aim, a figure and a verdict. Kept in docs/performance.json, shown as one table."""
+"""What a benchmark says: rows with an aim, a figure and a verdict. Kept in docs/performance.json, told as a table."""
 
 from __future__ import annotations
 
@@ -81,8 +81,16 @@ class Bench:
         self._began = time.monotonic()
         self._busy = busy()
 
-    def row(self, name: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None,
-            note: str = "") -> Row:
+    def row(
+        self,
+        name: str,
+        value: float,
+        unit: str = "",
+        *,
+        most: float | None = None,
+        least: float | None = None,
+        note: str = "",
+    ) -> Row:
         """Add a row, and print it as it comes."""
         row = Row(name=name, value=value, unit=unit, most=most, least=least, note=note)
         self.rows.append(row)
@@ -97,7 +105,9 @@ class Bench:
             place=self._place,
             name=self._name,
             title=self._title,
-            command=" ".join(["python -m", f"bench.{self._name}", *(word for word in sys.argv[1:] if word != "--keep")]),
+            command=" ".join(
+                ["python -m", f"bench.{self._name}", *(word for word in sys.argv[1:] if word != "--keep")]
+            ),
             date=time.strftime("%Y-%m-%d", time.gmtime()),
             machine=machine(),
             busy=round(max(self._busy, busy()), 2),
@@ -140,7 +150,9 @@ def markdown(sections: dict[str, Section]) -> str:
         for row in section.rows:
             verdict = {None: "", True: "yes", False: "**no**"}[row.holds]
             note = f"<br>{row.note}" if row.note else ""
-            lines.append(f"| {row.name}{note} | {row.aim} | {figure(row.value)} {row.unit} | {verdict} |".replace("  ", " "))
+            lines.append(
+                f"| {row.name}{note} | {row.aim} | {figure(row.value)} {row.unit} | {verdict} |".replace("  ", " ")
+            )
     lines += ["", "| command | day | how busy the machine was | took |", "| --- | --- | ---: | ---: |"]
     lines += [
         f"| `{section.command}` | {section.date} | {section.busy:.2f} | {section.took_s:,.0f} s |"

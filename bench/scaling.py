@@ -33,12 +33,20 @@ def main() -> int:
             main_s = watched.processes[watched.main].cpu_s
             main_ms = main_s / ran.requests * 1e3
             worker_ms = (watched.cpu_s - main_s) / ran.requests * 1e3
-            bench.row(f"{workers} worker{'s' * (workers > 1)}", ran.requests / ran.elapsed_s, "pages/s",
-                      note=f"main process {main_s / ran.elapsed_s:.0%} of a core, workers "
-                           f"{(watched.cpu_s - main_s) / ran.elapsed_s:.0%} of {cores} cores that nginx shares")
-    bench.row("the main process binds at", 1e3 / main_ms, "pages/s",
-              note=f"worked out: {main_ms:.2f} ms of it a page; {worker_ms / main_ms:.1f} workers on cores of their own "
-                   f"would keep it busy. This machine has {cores} cores for all of it")
+            bench.row(
+                f"{workers} worker{'s' * (workers > 1)}",
+                ran.requests / ran.elapsed_s,
+                "pages/s",
+                note=f"main process {main_s / ran.elapsed_s:.0%} of a core, workers "
+                f"{(watched.cpu_s - main_s) / ran.elapsed_s:.0%} of {cores} cores that nginx shares",
+            )
+    bench.row(
+        "the main process binds at",
+        1e3 / main_ms,
+        "pages/s",
+        note=f"worked out: {main_ms:.2f} ms of it a page; {worker_ms / main_ms:.1f} workers on cores of their own "
+        f"would keep it busy. This machine has {cores} cores for all of it",
+    )
     return bench.finish(keep=options.keep)
 
 

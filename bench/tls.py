@@ -97,7 +97,9 @@ class Fetcher:
         await self._client.close()
 
     async def _some(self, scheme: Scheme, port: int, count: int, *, fresh: bool) -> Outcome:
-        outcomes = await asyncio.gather(*(self._host(scheme, port, n, count // HOSTS, fresh=fresh) for n in range(HOSTS)))
+        outcomes = await asyncio.gather(
+            *(self._host(scheme, port, n, count // HOSTS, fresh=fresh) for n in range(HOSTS))
+        )
         return outcomes[0]
 
     async def _host(self, scheme: Scheme, port: int, number: int, count: int, *, fresh: bool) -> Outcome:
@@ -105,8 +107,14 @@ class Fetcher:
         for n in range(count):
             target = self._targets[n % len(self._targets)]
             request = Request(
-                url=f"{scheme}://{name}:{port}{target}", scheme=scheme, name=name, port=port, target=target,
-                address=host_address(number), headers=(("Accept-Encoding", "gzip"),), fresh=fresh,
+                url=f"{scheme}://{name}:{port}{target}",
+                scheme=scheme,
+                name=name,
+                port=port,
+                target=target,
+                address=host_address(number),
+                headers=(("Accept-Encoding", "gzip"),),
+                fresh=fresh,
             )
             outcome = await self._client.fetch(request)
             if outcome.status != 200:
@@ -127,18 +135,32 @@ async def measure(bench: Bench, ports: tuple[int, int, int], targets: list[str],
     resumed, _ = await fetcher.cpu_us("https", ports[1], count, fresh=True)
     full, _ = await fetcher.cpu_us("https", ports[2], count, fresh=True)
     await fetcher.close()
-    bench.row("a page over a kept connection, without TLS", kept, "µs",
-              note=f"exchange alone, {len(outcome.payload):,} bytes as sent")
+    bench.row(
+        "a page over a kept connection, without TLS",
+        kept,
+        "µs",
+        note=f"exchange alone, {len(outcome.payload):,} bytes as sent",
+    )
     bench.row("a page over a kept connection, TLS", tls_kept, "µs", note=f"{outcome.tls_version}, {outcome.tls_cipher}")
     bench.row("a new connection, without TLS", new - kept, "µs")
     bench.row("a new connection, TLS in full", full - tls_kept, "µs", note="certificate verified")
     bench.row("a new connection, session taken up again", resumed - tls_kept, "µs")
     wall_s, cpu_s = (max(each) for each in zip(*steps, strict=True))
-    bench.row("longest step of a handshake", cpu_s * 1e3, "ms", most=BLOCK_MOST_MS,
-              note=f"CPU; by the clock {wall_s * 1e3:.1f} ms; of {len(steps):,}")
+    bench.row(
+        "longest step of a handshake",
+        cpu_s * 1e3,
+        "ms",
+        most=BLOCK_MOST_MS,
+        note=f"CPU; by the clock {wall_s * 1e3:.1f} ms; of {len(steps):,}",
+    )
     wall_s, cpu_s = (max(each) for each in zip(*opens, strict=True))
-    bench.row("longest beginning of one", cpu_s * 1e3, "ms", most=BLOCK_MOST_MS,
-              note=f"CPU; by the clock {wall_s * 1e3:.1f} ms; with it come the trusted certificates")
+    bench.row(
+        "longest beginning of one",
+        cpu_s * 1e3,
+        "ms",
+        most=BLOCK_MOST_MS,
+        note=f"CPU; by the clock {wall_s * 1e3:.1f} ms; with it come the trusted certificates",
+    )
 
 
 def main() -> int:

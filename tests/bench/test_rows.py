@@ -27,7 +27,8 @@ def section(name: str, place: int, *rows: Row) -> Section:
     ("most", "least", "value", "holds"),
     [
         (None, None, 5.0, None), (5.0, None, 5.0, True), (5.0, None, 5.1, False), (None, 5.0, 5.0, True),
-        (None, 5.0, 4.9, False), (6.0, 4.0, 5.0, True), (6.0, 4.0, 7.0, False), (0, None, 0.0, True), (0, None, 1.0, False),
+        (None, 5.0, 4.9, False), (6.0, 4.0, 5.0, True), (6.0, 4.0, 7.0, False),
+        (0, None, 0.0, True), (0, None, 1.0, False),
     ],
 )  # fmt: skip
 def test_an_aim_is_reached_or_not(most: float | None, least: float | None, value: float, holds: bool | None) -> None:
@@ -35,8 +36,8 @@ def test_an_aim_is_reached_or_not(most: float | None, least: float | None, value
 
 
 def test_the_table_says_what_is_not_reached_and_why() -> None:
-    found = {"b": section("b", 2, Row(name="two", value=0.123456, unit="ms")),
-             "a": section("a", 1, Row(name="one", value=12_345.6, unit="/s", least=20_000, note="because"))}  # fmt: skip
+    one = Row(name="one", value=12_345.6, unit="/s", least=20_000, note="because")
+    found = {"b": section("b", 2, Row(name="two", value=0.123456, unit="ms")), "a": section("a", 1, one)}
     text = markdown(found)
     assert "| one<br>because | at least 20,000 /s | 12,346 /s | **no** |" in text
     assert "| two | | 0.123 ms | |" in text
