@@ -25,7 +25,6 @@ from gossamer.model.config import Config, Scope
 from gossamer.model.config import Frontier as FrontierConfig
 from gossamer.model.limits import COMMIT_GROUP_S
 from gossamer.model.page import Digest, Kind, Links
-from gossamer.model.record import Cf
 from gossamer.model.url import Url, parse
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
@@ -36,7 +35,6 @@ URLS_PER_HOST: Final = 50
 LINKS_AT_ONCE: Final = 10  # of one host in one page
 HOSTS_AT_ONCE: Final = 15
 STRIDE: Final = 7_919 * 104_729  # two primes: steps through the hosts in no order
-LANES_AT_ONCE: Final = 10_000
 MADE: Final = "made.json"
 
 
@@ -147,7 +145,6 @@ def make(directory: Path, urls: int) -> Made:
     stored_s, stored_links = _again(gate, old)
     if partition.context.counters.totals.urls != expected:
         raise AssertionError("a link that was known was admitted")
-    _lanes(store, hosts)
     gate.close()
     store.close()
     made = Made(
@@ -171,15 +168,6 @@ def _again(gate: _Gate, pages: list[list[Links]]) -> tuple[float, int]:
         gate.offer([links for page in pages[start : start + HOSTS_AT_ONCE] for links in page])
     _, cpu_s, count = gate.take()
     return cpu_s, count
-
-
-def _lanes(store: RocksStore, hosts: int) -> None:
-    """Leave behind what a crawl leaves of every server that it has asked."""
-    none = RangeSet(())
-    for start in range(0, hosts, LANES_AT_ONCE):
-        numbers = range(start, min(hosts, start + LANES_AT_ONCE))
-        lanes = [lane_id(host_name(n), address(n), none).encode() for n in numbers]
-        store.write([(Cf.LANE, lane, f"{STARTED:.3f}".encode()) for lane in lanes])
 
 
 def disk_bytes(directory: Path) -> int:

@@ -22,6 +22,7 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core.partition import Partition
 from gossamer.core.turn import Turn
 from gossamer.model.page import Digest, Kind, Outcome, Pointer, Resolution
+from gossamer.stage.dispatch import PURGE_EVERY_S
 
 ROBOTS: Final = b"User-agent: *\nDisallow: /private/\n"
 IN_FLIGHT: Final = 200
@@ -76,6 +77,7 @@ class Driver:
         self.now = now
         self._flying: deque[tuple[Turn, Took]] = deque()
         self._offset = 0
+        self._purged = now
         self.pages = 0
         self.lease_cpu_s = 0.0
         self.page_s: list[float] = []
@@ -94,6 +96,9 @@ class Driver:
                 if at is None:
                     raise AssertionError("nothing is left to lease")
                 self.now = max(self.now + 0.001, at)
+            if self.now - self._purged >= PURGE_EVERY_S:
+                self._purged = self.now
+                self._partition.forget_lanes(self.now)
             self._syncer.look()
 
     def lease(self) -> Turn | None:

@@ -41,6 +41,10 @@ class Ran(NamedTuple):
     pages: int  # different ones
     robots: int
 
+    def beyond(self, few: Ran) -> Ran:
+        """What this one did more than a smaller one: starting and stopping are left out."""
+        return Ran(*(one - other for one, other in zip(self, few, strict=True)))
+
     @property
     def request_ms(self) -> float:
         """CPU of a request."""
@@ -77,7 +81,7 @@ def version(peer: Peer) -> str:
         "colly": (PROGRAMS / "colly" / "go.mod", "colly/v2 v"),
     }
     path, mark = files[peer.name]
-    return path.read_text().lower().partition(mark)[2].split()[0].strip('"')
+    return path.read_text().lower().partition(mark)[2].split()[0].strip('",')
 
 
 def counted(log: Path, begin: int) -> tuple[int, int, int]:

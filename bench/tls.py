@@ -35,6 +35,9 @@ AUTHORITIES: Final = Path("/etc/ssl/certs/ca-certificates.crt")  # as many as a 
 BLOCK_MOST_MS: Final = 5.0
 PAGES: Final = 50
 
+KEEPING: Final = (("Accept-Encoding", "gzip"),)
+CLOSING: Final = (*KEEPING, ("Connection", "close"))  # then a session is kept for the next connection
+
 Took = list[tuple[float, float]]  # wall clock and CPU of one call, in seconds
 Scheme = Literal["http", "https"]
 
@@ -84,25 +87,26 @@ class Fetcher:
     def __init__(self, targets: list[str]) -> None:
         self._targets = targets
         self._client = HttpClient(parse_networks(("127.0.0.0/8",)), clock=SystemClock())
+        self._client.prepare()  # as a crawl does before it begins
 
-    async def cpu_us(self, scheme: Scheme, port: int, count: int, *, fresh: bool) -> tuple[float, Outcome]:
+    async def cpu_us(self, scheme: Scheme, port: int, count: int, *, closed: bool) -> tuple[float, Outcome]:
         """Microseconds of CPU a fetch, and the last outcome. Raises SystemExit when one fails."""
-        await self._some(scheme, port, HOSTS * 2, fresh=False)  # connections, trust and sessions are there
+        await self._some(scheme, port, HOSTS * 2, closed=False)  # connections, trust and sessions are there
         began = time.process_time()
-        last = await self._some(scheme, port, count, fresh=fresh)
+        last = await self._some(scheme, port, count, closed=closed)
         return (time.process_time() - began) / count * 1e6, last
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def _some(self, scheme: Scheme, port: int, count: int, *, fresh: bool) -> Outcome:
+    async def _some(self, scheme: Scheme, port: int, count: int, *, closed: bool) -> Outcome:
         outcomes = await asyncio.gather(
-            *(self._host(scheme, port, n, count // HOSTS, fresh=fresh) for n in range(HOSTS))
+            *(self._host(scheme, port, n, count // HOSTS, closed=closed) for n in range(HOSTS))
         )
         return outcomes[0]
 
-    async def _host(self, scheme: Scheme, port: int, number: int, count: int, *, fresh: bool) -> Outcome:
+    async def _host(self, scheme: Scheme, port: int, number: int, count: int, *, closed: bool) -> Outcome:
         name, outcome = host_name(number), Outcome()
         for n in range(count):
             target = self._targets[n % len(self._targets)]
@@ -113,8 +117,7 @@ class Fetcher:
                 port=port,
                 target=target,
                 address=host_address(number),
-                headers=(("Accept-Encoding", "gzip"),),
-                fresh=fresh,
+                headers=CLOSING if closed else KEEPING,
             )
             outcome = await self._client.fetch(request)
             if outcome.status != 200:
@@ -129,11 +132,11 @@ async def measure(bench: Bench, ports: tuple[int, int, int], targets: list[str],
     Tls.handshake = noted(Tls.handshake, steps)  # type: ignore[method-assign] # looked at from outside
     TlsStore.open = noted(TlsStore.open, opens)  # type: ignore[method-assign]
     fetcher = Fetcher(targets)
-    kept, _ = await fetcher.cpu_us("http", ports[0], count, fresh=False)
-    new, _ = await fetcher.cpu_us("http", ports[0], count, fresh=True)
-    tls_kept, outcome = await fetcher.cpu_us("https", ports[1], count, fresh=False)
-    resumed, _ = await fetcher.cpu_us("https", ports[1], count, fresh=True)
-    full, _ = await fetcher.cpu_us("https", ports[2], count, fresh=True)
+    kept, _ = await fetcher.cpu_us("http", ports[0], count, closed=False)
+    new, _ = await fetcher.cpu_us("http", ports[0], count, closed=True)
+    tls_kept, outcome = await fetcher.cpu_us("https", ports[1], count, closed=False)
+    resumed, _ = await fetcher.cpu_us("https", ports[1], count, closed=True)
+    full, _ = await fetcher.cpu_us("https", ports[2], count, closed=True)
     await fetcher.close()
     bench.row(
         "a page over a kept connection, without TLS",

@@ -102,6 +102,7 @@ class Node:
         self.operator.begin()
         self._log = self._open_log()
         self._web = HttpClient(allow, clock=self.clock, proxy=config.fetch.proxy, verify_tls=config.fetch.verify_tls)
+        self._web.prepare()
         self._resolver = DnsResolver(config.dns, self.clock)
         self._sinks = Sinks(config, self.count_error)
         self.pool = DigestPool(

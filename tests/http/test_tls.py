@@ -250,3 +250,13 @@ def test_cipher_names_are_those_of_iana() -> None:
     pairs = [(line.split()[0], line.split()[2]) for line in listed]
     assert len(pairs) > 60
     assert [iana_name(own) for _, own in pairs] == [iana for iana, _ in pairs]
+
+
+def test_no_fetch_waits_for_the_trusted_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = TlsStore(FixedClock(), must_verify=False)
+    store.prepare()
+    monkeypatch.setattr(ssl, "create_default_context", None)  # reads them: 20 ms
+    monkeypatch.setattr(ssl, "SSLContext", None)
+    for lenient in (False, True):
+        for verify in (True, False):
+            assert not store.open("host.example", 443, Mode(lenient=lenient, verify=verify)).closed

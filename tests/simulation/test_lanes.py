@@ -9,6 +9,7 @@ import pytest
 from gossamer.core import frontier as frontier_module
 from gossamer.model.limits import LANE_RESIDENTS_MAX
 from gossamer.model.page import Resolution
+from gossamer.model.record import Cf
 from gossamer.policy.networks import RangeSet
 from gossamer.sim.check import gaps, one_at_a_time, recount
 from gossamer.sim.make import chain, config, farm, listing, names, roots
@@ -170,3 +171,22 @@ def test_several_addresses_are_used_one_at_a_time() -> None:
     run.go(60.0)
     assert len({s.address for s in run.served}) == 1
     assert gaps(run.served, 1.0) == []
+
+
+def test_the_store_has_the_servers_that_owe_something_and_no_others() -> None:
+    """Each row is read at a start: a million servers asked over months would take seconds."""
+    hosts = names(300)
+    run = Run(farm(hosts, lambda name: listing(name, 3)), config(), roots(hosts))
+
+    def kept() -> set[str]:
+        return {slot.decode() for slot, _ in run.store.scan(Cf.LANE, b"", None, 10_000)}
+
+    run.go(duration_s=3.0)
+    owing = {s.lane for s in run.served if s.end + 1.0 > run.clock.now()}
+    assert owing
+    assert owing <= kept()
+    run.go()
+    run.wait(120.0)
+    run.partition.forget_lanes(run.clock.now())
+    assert len({s.lane for s in run.served}) == 300
+    assert kept() == set()

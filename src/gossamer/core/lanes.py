@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from itertools import islice
+from typing import Final
 
 from gossamer.model.limits import LANE_RESIDENTS_MAX
+
+PURGED_AT_ONCE_MAX: Final = 1_000  # lanes forgotten in one call
 
 
 class Lane:
@@ -102,15 +106,17 @@ class Lanes:
             heapq.heappop(self._heap)
         return None
 
-    def purge(self, now: float) -> None:
-        """Forget lanes that are empty and owe nothing any more."""
-        empty = [
+    def purge(self, now: float) -> list[str]:
+        """Forget lanes that are empty and owe nothing any more, a bounded number of them; their names."""
+        passed = (
             lane.id
             for lane in self._lanes.values()
             if not lane.residents and lane.busy is None and not lane.overflow and lane.next_at <= now
-        ]
+        )
+        empty = list(islice(passed, PURGED_AT_ONCE_MAX))
         for lane_id in empty:
             del self._lanes[lane_id]
+        return empty
 
     def ready(self, now: float) -> int:
         """Lanes that could go at once. Linear: for reports only."""

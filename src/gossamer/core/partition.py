@@ -123,6 +123,18 @@ class Partition:
         """Responses fetched and not yet committed."""
         return len(self._handover)
 
+    def forget_lanes(self, now: float) -> None:
+        """Forget servers that owe nothing any more, in memory and in the store; to be called now and then.
+
+        Without, the store would have a row of every server ever asked, and a start would read them all.
+        """
+        passed = self.context.frontier.lanes.purge(now)
+        if passed:
+            changes = Changes(self.context.store)
+            for lane in passed:
+                changes.delete(Cf.LANE, lane.encode())
+            self.context.apply(changes)
+
     def idle(self) -> bool:
         """Whether nothing is under way: no request, no look-up, no page on its way to its commit, no active host."""
         if self.context.takedowns.sweeping() is not None:

@@ -189,7 +189,7 @@ class DispatchStage:
         self._note(self._partition.take_events())
         if now - self._purged >= PURGE_EVERY_S:
             self._purged = now
-            self._partition.context.frontier.lanes.purge(now)
+            self._partition.forget_lanes(now)
         for name in self._partition.take_resolves(RESOLVES_MAX - self.resolving):
             self.resolving += 1
             self._spawn(self._resolve(name))

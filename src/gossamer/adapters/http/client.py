@@ -58,6 +58,10 @@ class HttpClient:
         self._connecting: set[asyncio.Timeout] = set()
         self._closed = False
 
+    def prepare(self) -> None:
+        """Read what handshakes need, before anything is fetched: it holds the event loop up for some 50 ms."""
+        self._tls.prepare()
+
     async def fetch(self, request: Request) -> Outcome:
         """Send one GET and return what came back within the request's deadlines. Only CancelledError gets out."""
         visit = _Visit(request, self._clock.now())

@@ -160,6 +160,12 @@ class TlsStore:
             return None
         return Trust(Mode(lenient=True, verify=mode.verify), trust.error)
 
+    def prepare(self) -> None:
+        """Make every context now: reading the trusted certificates takes 20 ms, which no fetch should wait for."""
+        for lenient in (False, True):
+            for verify in (True, False):
+                self._context(Mode(lenient=lenient, verify=verify))
+
     def open(self, name: str, port: int, mode: Mode) -> Tls:
         """TLS for a new connection. Raises ValueError for a name that cannot be one."""
         session = self._sessions.get((name, port, mode))
