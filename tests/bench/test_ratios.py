@@ -7,6 +7,7 @@ import pytest
 from bench.ratios import kept, ratios, worse
 
 
+@pytest.mark.long
 @pytest.mark.serial
 @pytest.mark.timeout(240)
 def test_no_ratio_has_grown_by_more_than_a_fifth(capsys: pytest.CaptureFixture[str]) -> None:
