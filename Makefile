@@ -126,8 +126,9 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --no-emit-find-links
 
 lock: $(VENV)/.test
-	$(LOCK) pyproject.toml requirements/build.in -o requirements/run.txt
-	$(LOCK) -c requirements/run.txt pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
+	$(LOCK) --extra otlp pyproject.toml requirements/build.in -o requirements/run.txt
+	$(LOCK) --extra otlp -c requirements/run.txt pyproject.toml requirements/build.in requirements/test.in \
+		-o requirements/test.txt
 	$(LOCK) requirements/replay-build.in -o requirements/replay-build.txt
 	$(LOCK) --override requirements/replay.overrides -c requirements/replay-build.txt \
 		requirements/replay-build.in requirements/replay.in -o requirements/replay.txt

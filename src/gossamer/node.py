@@ -265,7 +265,7 @@ class Node:
             self.pipeline.dispatch.abort()
         await self._unless_aborted(self.pipeline.finish())
         await self.pipeline.dispatch.drain()
-        self.monitor.sample()
+        self.monitor.sample(self.pool)
         if self._failure is None:
             self.partition.context.apply(Changes(self._store))  # the time since the last commit
 
@@ -330,6 +330,7 @@ class Node:
         for event in events:
             self._log.append(event)
         self._log.flush()
+        self.operator.saw(events)
 
     async def _sync(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._executor, self._store.sync)
@@ -342,7 +343,7 @@ class Node:
     async def _tick(self, view: LiveView) -> None:
         memory = Memory()
         while True:
-            self.monitor.sample()
+            self.monitor.sample(self.pool)
             view.show(self.snapshot())
             check_disk(self.directory)
             self.operator.look()

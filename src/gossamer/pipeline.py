@@ -11,7 +11,7 @@ fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX st
 digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
 workers     commit      digests whose records are durable  as many as there are jobs
 commit      store       write batches, one each page       synced together every COMMIT_GROUP_S
-commit      crawl log   lines held until the sync          as many as COMMIT_GROUP_S brings
+commit      crawl log   lines held until the sync          LINES_UNSYNCED_MAX stops leasing
 calendar    partition   due pages                          DUE_AT_ONCE_MAX each CHECK_EVERY_S
 takedowns   partition   sweeps of the URL rows             SWEPT_AT_ONCE_MAX each SWEEP_EVERY_S
 spool       partition   pings                              SPOOL_FILES_MAX files; TAKEN_AT_ONCE_MAX each CHECK_EVERY_S
@@ -25,6 +25,7 @@ from typing import Protocol
 from gossamer.core.partition import Partition
 from gossamer.core.pulse import Pulse
 from gossamer.core.turn import Turn
+from gossamer.model.limits import DIGEST_PENDING_MAX
 from gossamer.model.page import Outcome, Request
 from gossamer.model.takedown import Takedown
 from gossamer.ports.clock import Clock
@@ -79,7 +80,7 @@ class Pipeline:
         what was handed to the crawl; `takedowns` is told takedowns with new steps; `codings`
         says which content codings a body has that an external fetcher brought.
         """
-        self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver)
+        self.commit = CommitStage(partition, clock, sync=sync, emit=emit, deliver=deliver, caught_up=self._digested)
         self.digest = DigestStage(digester, commit=self.commit.commit, fail=fail, done=self._digested)
         self.lease = LeaseStage(
             clock,
@@ -97,7 +98,7 @@ class Pipeline:
             fetch=fetch.fetch,
             submit=self.digest.submit,
             note=self.commit.note,
-            digest_load=self.digest.load,
+            digest_load=self._load,
             fail=fail,
             pulse=pulse,
             offer=self.lease.offer,
@@ -121,6 +122,10 @@ class Pipeline:
 
     def _wanted(self) -> None:
         self.dispatch.wake()
+
+    def _load(self) -> int:
+        """Pages between fetch and commit; as many as there may be while commits are not durable in time."""
+        return DIGEST_PENDING_MAX if self.commit.behind else self.digest.load()
 
     def _digested(self) -> None:
         self.dispatch.nudge()

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gossamer.core.bounds import Load, judge_bound
-from gossamer.model.view import BoundName
+from gossamer.model.view import BoundName, Busy
 
 CALM = Load(rate=1.0, concurrency=100, resolves_max=200, hosts_active=8, lanes=8, slots=10_000, period_s=1.2, workers=1)
 CASES = {
@@ -16,10 +16,25 @@ CASES = {
     "stopping": ({"stopping": True, "in_flight": 3, "digest_pending": 2}, BoundName.STOPPING,
                  "finishing 3 requests and 2 pages"),
     "budget": ({"budget_reached": True}, BoundName.BUDGET, "the page budget is reached"),
-    "digest": ({"digest_bound": True, "digest_pending": 64}, BoundName.DIGEST,
-               "64 pages wait for 1 digest workers: CPU binds"),
+    "digest": ({"digest_bound": True, "digest_pending": 64}, BoundName.DIGEST, "64 pages wait for 1 digest worker"),
+    "digest, and how it spends its time": (
+        {"digest_bound": True, "digest_pending": 64, "workers": 2,
+         "busy": Busy(main_cpu=0.5, worker_cpu=0.75, worker_wait=0.12, worker_sync=0.04)}, BoundName.DIGEST,
+        "64 pages wait for 2 digest workers: CPU 75%, waiting for a core 12%, for the disk 4% of the time"),
+    "digest, nobody busy": ({"digest_bound": True, "digest_pending": 64, "busy": Busy(main_cpu=0.2, worker_cpu=0.1)},
+                             BoundName.DIGEST, ("64 pages wait for 1 digest worker: CPU 10%, waiting for a core 0%, "
+                             "for the disk 0% of the time")),
+    "main, while pages wait": (
+        {"digest_bound": True, "digest_pending": 64, "busy": Busy(main_cpu=0.78, main_wait=0.1, worker_cpu=0.47)},
+        BoundName.MAIN, ("64 pages wait, and the main process is on a core 78% of the time and waits for one 10%; "
+        "a worker 47%")),
+    "main": ({"busy": Busy(main_cpu=0.85, main_wait=0.1)}, BoundName.MAIN,
+             "the main process is on a core 85% of the time and waits for one 10%"),
+    "disk, archive": ({"digest_bound": True, "digest_pending": 64, "busy": Busy(worker_cpu=0.1, worker_sync=0.6)},
+                      BoundName.DISK,
+                      "64 pages wait to be written: workers wait for the archive's disk 60% of the time"),
     "disk": ({"digest_bound": True, "digest_pending": 64, "sync_s": 0.25}, BoundName.DISK,
-             "64 pages wait to be written, and a sync takes 0.25 s"),
+             "a sync of the store takes 0.25 s; 64 pages wait to be written"),
     "fetch": ({"in_flight": 100}, BoundName.FETCH,
                     "all 100 requests that may be in flight are (fetch.concurrency)"),
     "dns, queries": ({"resolving": 200}, BoundName.DNS, "200 hosts wait for their address"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-import textwrap
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from gossamer.adapters.digest.pool import DigestPool
 from gossamer.model.config import Archive, Config, Scope, Workers
 from gossamer.policy.scope import compile_scope
+from tests.support.hooks import put
 
 Install = Callable[[str, dict[str, str]], None]
 Run = Callable[..., Any]
@@ -29,18 +29,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     monkeypatch.syspath_prepend(str(site))
     modules: list[str] = []
 
-    def put(code: str, points: dict[str, str]) -> None:
+    def install_one(code: str, points: dict[str, str]) -> None:
         name = f"gossamer_dummy_{len(modules)}"
         modules.append(name)
-        (site / f"{name}.py").write_text(textwrap.dedent(code))
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        lines = [f"[{group}]\n{point.replace('MODULE', name)}\n" for group, point in points.items()]
-        (info / "entry_points.txt").write_text("\n".join(lines))
+        put(site, name, code, points)
         importlib.invalidate_caches()
 
-    yield put
+    yield install_one
     for name in modules:
         sys.modules.pop(name, None)
 

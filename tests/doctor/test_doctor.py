@@ -11,7 +11,7 @@ from gossamer.core.bounds import Load, judge_bound
 from gossamer.model.config import Config, Identity
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
-from gossamer.model.view import Bound, BoundName, Budget, HostView, Snapshot
+from gossamer.model.view import Bound, BoundName, Budget, Busy, HostView, Snapshot
 from gossamer.surface.doctor import Resource, diagnose
 from gossamer.surface.doctoring import diagnosis_lines
 from gossamer.surface.doctorlook import host_sample, log_sample
@@ -41,6 +41,12 @@ CASES: list[tuple[Resource, dict[str, Any], dict[str, Any], str, str]] = [
     (Resource.DIGEST, {"digest_bound": True, "digest_pending": 64}, {"cores": 8},
      "64 of at most 64 pages wait", "workers.count = 7"),
     (Resource.DIGEST, {"digest_bound": True, "digest_pending": 64}, {"cores": 2}, "1 worker", "more than 2 cores"),
+    (Resource.DIGEST, {"digest_bound": True, "busy": Busy(worker_cpu=0.9)}, {},
+     "a worker: on a core 90%", "more than 1 core"),
+    (Resource.MAIN, {"digest_bound": True, "busy": Busy(main_cpu=0.78, worker_cpu=0.47)}, {},
+     "the main process: on a core 78% of the time", "a core of its own"),
+    (Resource.MAIN, {"busy": Busy(main_cpu=0.6, main_wait=0.35)}, {}, "waiting for one 35%", "a second crawl"),
+    (Resource.DISK, {"digest_bound": True, "busy": Busy(worker_sync=0.7)}, {}, "for the disk 70%", "a faster disk"),
     (Resource.DISK, {"digest_bound": True, "sync_s": 0.5}, {}, "durable takes", "a faster disk"),
     (Resource.MEMORY, {"lacking": "memory: 20 MiB are left"}, {}, "pages/s now", "more memory"),
     (Resource.NETWORK, {"paused": "no nameserver answers"}, {}, "pages/s now", "what the sentence names"),
@@ -52,7 +58,8 @@ CASES: list[tuple[Resource, dict[str, Any], dict[str, Any], str, str]] = [
 
 def patient(load: dict[str, Any] | None = None, shot: Snapshot = SHOT, **more: Any) -> Patient:
     bound = judge_bound(Load(**{**BUSY, **(load or {})}))
-    seen = msgspec.structs.replace(shot, bound=bound, sync_s=(load or {}).get("sync_s", 0.0))
+    given = load or {}
+    seen = msgspec.structs.replace(shot, bound=bound, sync_s=given.get("sync_s", 0.0), busy=given.get("busy"))
     return Patient(shot=seen, config=CONFIG, **more)
 
 
@@ -78,7 +85,6 @@ def test_every_bound_of_the_crawl_has_a_diagnosis() -> None:
         Resource.NOT_RUNNING,
         Resource.STARTING,
         Resource.PAUSED,
-        Resource.MAIN,
     } == set(Resource)
 
 
@@ -89,6 +95,7 @@ def test_the_main_process_and_its_handshakes() -> None:
     many = msgspec.structs.replace(SHAKING, handshakes=9_000, visits=9_000)
     assert diagnose(patient(shot=late, log=many)).resource is Resource.TLS
     assert diagnose(patient(shot=SHOT, log=many)).resource is Resource.HOSTS
+    assert diagnose(patient({"busy": Busy(main_cpu=0.95)}, log=many)).resource is Resource.TLS
 
 
 def test_paused_by_an_operator_and_not_running() -> None:
@@ -98,6 +105,21 @@ def test_paused_by_an_operator_and_not_running() -> None:
     found = diagnose(patient(shot=ended, running=False))
     assert found.resource is Resource.NOT_RUNNING
     assert "gossamer crawl" in found.advice[0]
+
+
+def test_what_ended_a_crawl_is_what_binds_it() -> None:
+    used = (Budget("pages", 5, 5), Budget("bytes", 1, 100))
+    why = "the budget of 5 pages is reached"
+    ended = msgspec.structs.replace(SHOT, state="finished", state_detail=why, budgets=used)
+    found = diagnose(patient(shot=ended, running=False))
+    assert (found.resource, found.evidence) == (Resource.BUDGET, ("the limit of pages is used up: 5",))
+    assert found.sentence == "the crawl does not run (finished: the budget of 5 pages is reached)"
+    full = "disk full: 12 KiB are left for crawl/archive"
+    found = diagnose(patient(shot=msgspec.structs.replace(ended, state="stopped"), running=False, disk_full=full))
+    assert (found.resource, found.evidence) == (Resource.DISK, (full,))
+    assert "free some space" in found.advice[0]
+    done = msgspec.structs.replace(ended, budgets=())
+    assert diagnose(patient(shot=done, running=False, disk_full=full)).resource is Resource.NOT_RUNNING
 
 
 def test_what_else_is_wrong_the_worst_first() -> None:

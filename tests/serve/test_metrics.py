@@ -79,7 +79,7 @@ def test_alarms_ring_when_they_should(promtool: str) -> None:
 
 def test_every_alarm_is_tried() -> None:
     alarms = set(re.findall(r"- alert: (\w+)", (OPS / "alerts.yml").read_text()))
-    assert len(alarms) == 15
+    assert len(alarms) == 16
     assert alarms == set(re.findall(r'alertname="(\w+)"', (OPS / "alerts.test.yml").read_text()))
 
 
@@ -88,11 +88,12 @@ def test_alarms_and_charts_ask_for_metrics_that_exist(server: Running) -> None:
         # told only when there is something to tell
         "gossamer_failures_total",
         "gossamer_disk_full_seconds",
+        "gossamer_busy_ratio",
         "gossamer_refused_urls_total",
     }
     charts = json.loads((OPS / "grafana.json").read_text())
     expressions = [target["expr"] for panel in charts["panels"] for target in panel["targets"]]
-    assert len(expressions) == 24
+    assert len(expressions) == 25
     expressions.append((OPS / "alerts.yml").read_text())
     asked = {name for text in expressions for name in re.findall(r"\bgossamer_\w+", text)}
     assert len(asked) > 20
@@ -109,7 +110,7 @@ def test_charts_have_a_place_each() -> None:
         assert not cells & taken, panel["title"]
         assert max(x for x, _ in cells) < 24
         taken |= cells
-    assert len({panel["id"] for panel in charts["panels"]}) == len(charts["panels"]) == 18
+    assert len({panel["id"] for panel in charts["panels"]}) == len(charts["panels"]) == 19
 
 
 def test_names_from_the_web_are_no_labels() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import http.server
 import json
 import threading
 from collections.abc import Iterator
@@ -19,57 +18,23 @@ from gossamer.model.config import Notify
 from gossamer.model.errors import ConfigError
 from gossamer.model.limits import NOTIFICATIONS_MAX
 from gossamer.surface import notifying
-from gossamer.surface.notifying import SIGNATURE, Notifier, signature
+from gossamer.surface.notifying import SIGNATURE, STATES_BURST, STATES_EVERY_S, Notifier, signature
+from tests.support.receiver import Receiver, Says, receiving
 
 SECRET = b"0123456789abcdef-secret"
 NOW = 1_700_000_000.5
 
 
-class Receiver(http.server.ThreadingHTTPServer):
-    """Answers with the statuses it is told, then 204."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.got: list[tuple[str, dict[str, str], bytes]] = []
-        self.statuses: list[int] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/hook"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        receiver = self.server
-        assert isinstance(receiver, Receiver)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        receiver.got.append((self.path, dict(self.headers.items()), body))
-        self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
-        self.send_header("Location", "/elsewhere")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    do_GET = do_POST  # noqa: N815
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    server = Receiver()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with receiving() as server:
+        yield server
 
 
 @pytest.fixture
 def config(receiver: Receiver, tmp_path: Path) -> Notify:
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
-    return Notify(url=receiver.url, secret_file=str(tmp_path / "secret"))
+    return Notify(url=f"{receiver.base}/hook", secret_file=str(tmp_path / "secret"))
 
 
 def deliver(
@@ -105,19 +70,19 @@ def test_a_message_arrives_and_its_signature_holds(config: Notify, receiver: Rec
 def test_what_is_not_taken_is_sent_again_and_no_redirect_is_followed(
     config: Notify, receiver: Receiver, statuses: list[int]
 ) -> None:
-    receiver.statuses = list(statuses)
+    receiver.answers = [Says(status, (("Location", "/elsewhere"),)) for status in statuses]
     assert deliver(config, {"event": "test"}) == []
     assert [path for path, _, _ in receiver.got] == ["/hook"] * (len(statuses) + 1)
     assert len({body for _, _, body in receiver.got}) == 1
 
 
 def test_in_the_end_it_is_given_up_and_counted(config: Notify, receiver: Receiver) -> None:
-    receiver.statuses = [500] * 10
+    receiver.answers = [Says(500)] * 10
     assert deliver(config, {"event": "test"}) == ["notify-lost"]
     assert len(receiver.got) == 3
     receiver.shutdown()
     receiver.server_close()
-    assert post(receiver.url, b"", {}) == 0
+    assert post(f"{receiver.base}/hook", b"", {}) == 0
     assert deliver(config, {"event": "test"}) == ["notify-lost"]
 
 
@@ -149,6 +114,46 @@ def test_a_state_is_said_once(config: Notify, receiver: Receiver) -> None:
     assert [(data["before"], data["state"]) for data in said] == [
         ("", "crawling"), ("crawling", "paused"), ("paused: no network", "crawling"),
     ]  # fmt: skip
+
+
+def test_messages_of_a_lane_arrive_in_their_order(config: Notify, receiver: Receiver) -> None:
+    """The first is refused again and again; those of its lane wait, others do not."""
+    receiver.answers = [Says(500)]
+    lost: list[str] = []
+
+    async def run() -> None:
+        notifier = Notifier(config, "crawl", lambda: NOW, lost.append, waits_s=(0.3, 0.3))
+        notifier.tell("alarm", lane="a", number=1)
+        await asyncio.sleep(0.1)
+        notifier.tell("alarm", lane="a", number=2)
+        notifier.tell("alarm", lane="b", number=3)
+        await notifier.close()
+        assert notifier._lanes == {}
+
+    asyncio.run(run())
+    assert [json.loads(body)["data"]["number"] for _, _, body in receiver.got] == [1, 3, 1, 2]
+    assert lost == []
+
+
+def test_states_that_change_too_often_are_left_out_but_for_the_last(config: Notify, receiver: Receiver) -> None:
+    now = NOW
+
+    async def run() -> None:
+        nonlocal now
+        notifier = Notifier(config, "crawl", lambda: now, pytest.fail)
+        for number in range(1000):
+            notifier.state("paused" if number % 2 else "crawling", "")
+        notifier.state("paused", "no network")
+        now += STATES_EVERY_S
+        notifier.state("paused", "no network")
+        notifier.state("crawling", "")
+        notifier.state("ended", "nothing is left", last=True)
+        await notifier.close()
+
+    asyncio.run(run())
+    said = [json.loads(body)["data"]["state"] for _, _, body in receiver.got]
+    assert len(said) == STATES_BURST + 2
+    assert {"ended", "paused", "crawling"} == set(said)
 
 
 def test_without_a_url_nothing_is_sent_and_no_secret_is_needed() -> None:

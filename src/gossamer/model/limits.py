@@ -131,6 +131,7 @@ RANK_EDGES_MAX: Final = 50_000_000  # in the same graph; ~70 bytes each while it
 
 # Commit
 COMMIT_GROUP_S: Final = 0.05
+LINES_UNSYNCED_MAX: Final = 5_000  # committed and not yet durable; nothing more is fetched then: 10 s at full speed
 
 # Archive
 WARC_RECORD_MAX_BYTES: Final = 512 * MIB  # one record, decompressed

@@ -5,6 +5,7 @@ Which URLs a target covers is `policy.takedown`; where takedowns are kept is `ad
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -78,3 +79,9 @@ class Takedown(msgspec.Struct, frozen=True, kw_only=True):
         last, since = (StepName.CONFIRMED, self.asked) if self.in_force else (StepName.RESTORED, self.lifted)
         step = self.step(last)
         return step is not None and step.at >= since
+
+
+def unconfirmed_s(takedowns: Iterable[Takedown], now: float) -> float:
+    """For how long the oldest takedown has waited to be confirmed, or its lifting to be; 0 when none waits."""
+    since = [one.lifted or one.asked for one in takedowns if not one.confirmed]
+    return max(0.0, now - min(since)) if since else 0.0

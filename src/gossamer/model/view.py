@@ -26,6 +26,7 @@ class BoundName(StrEnum):
     ROBOTS = "robots"
     FETCH = "fetch"
     DIGEST = "digest"
+    MAIN = "main"  # the main process has one core, and uses it up
     DISK = "disk"
     NETWORK = "network"
     ORDER = "order"  # somebody has paused it
@@ -40,6 +41,26 @@ class Bound(msgspec.Struct, frozen=True):
 
     name: BoundName = BoundName.STARTING
     sentence: str = ""
+
+
+class Busy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the processes of a crawl did with their time, as shares of the last seconds."""
+
+    main_cpu: float = 0.0  # the event loop's thread: on a core
+    main_wait: float = 0.0  # ready, and without a core
+    worker_cpu: float = 0.0  # workers, on average
+    worker_wait: float = 0.0
+    worker_sync: float = 0.0  # waiting for the archive's disk
+
+    @property
+    def main(self) -> float:
+        """The share in which the main process could do nothing else."""
+        return self.main_cpu + self.main_wait
+
+    @property
+    def worker(self) -> float:
+        """The share in which a worker could do nothing else."""
+        return self.worker_cpu + self.worker_wait + self.worker_sync
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -123,6 +144,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     dns_pending: int = 0
     sync_s: float = 0.0  # how long making commits durable takes, a moving average
     loop_late_s: float = 0.0  # how late the event loop comes to what is due, a moving average
+    busy: Busy | None = None  # None: cannot be told, or not yet
     bound: Bound = Bound()
     budgets: tuple[Budget, ...] = ()
     eta_s: float | None = None  # to the nearest budget or an empty queue; None: cannot be told
@@ -131,6 +153,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     disk_free_bytes: int | None = None
     memory_bytes: int = 0  # resident, main process
     errors: int = 0
+    notifications_lost: int = 0  # messages to the operator that were given up
     warnings: int = 0
     notices: tuple[Notice, ...] = ()  # the last few, newest last
     recent: tuple[Recent, ...] = ()  # the last few, newest last

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from typing import Final
 
 from starlette.applications import Starlette
@@ -21,6 +21,7 @@ from gossamer.serve import changes, metrics, openapi, public, reads
 from gossamer.serve.api import Api, error_response
 from gossamer.serve.endpoint import Call, Endpoint, NoQuery, Reply
 from gossamer.serve.faults import ApiError
+from gossamer.serve.herald import Herald
 from gossamer.serve.witness import LOOK_S
 
 TEND_S: Final = 10.0
@@ -49,19 +50,25 @@ def endpoints() -> tuple[Endpoint, ...]:
     return table
 
 
-def make_app(api: Api, pages: Sequence[BaseRoute] = ()) -> Starlette:
-    """The ASGI application; `pages` are the routes of the dashboard."""
+Loop = Callable[[], Coroutine[None, None, None]]
+
+
+def make_app(api: Api, pages: Sequence[BaseRoute] = (), loops: Sequence[Loop] = ()) -> Starlette:
+    """The ASGI application; `pages` are the routes of the dashboard, `loops` run for as long as it lives."""
     routes: list[BaseRoute] = [Route(path, PathApp(api, group)) for path, group in _by_path(endpoints()).items()]
 
     @contextlib.asynccontextmanager
     async def alive(_app: Starlette) -> AsyncIterator[None]:
-        loops = [asyncio.create_task(work) for work in (_tend(api), _watch(api))]
+        herald = Herald(api.crawls)
+        works = (_tend(api), _watch(api), herald.run(), *(loop() for loop in loops))
+        tasks = [asyncio.create_task(work) for work in works]
         try:
             yield
         finally:
-            for loop in loops:
-                loop.cancel()
-            await asyncio.gather(*loops, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await herald.close()
             await api.crawls.close()
 
     app = Starlette(

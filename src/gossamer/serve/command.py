@@ -7,8 +7,9 @@ import os
 import pwd
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +19,10 @@ from gossamer.serve.tokens import Role, TokenBook
 from gossamer.surface.explainview import moment
 from gossamer.surface.terminal import escape
 from gossamer.surface.units import parse_duration
+
+if TYPE_CHECKING:
+    from gossamer.serve.app import Loop
+    from gossamer.serve.crawls import Crawls
 
 HOME: Final = Path("serve")
 Home = Annotated[Path, typer.Option("--home", metavar="DIR", help="Where the server keeps tokens and audit log.")]
@@ -41,6 +46,13 @@ def serve(
         Path | None, typer.Option("--tls-cert", metavar="FILE", help="PEM file with the certificate and its chain.")
     ] = None,
     key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="PEM file with its key.")] = None,
+    otlp: Annotated[
+        str, typer.Option("--otlp", metavar="URL", help="An OTLP/HTTP collector to which metrics are posted.")
+    ] = "",
+    otlp_headers: Annotated[
+        Path | None, typer.Option("--otlp-headers", metavar="FILE", help="Headers for it, one a line: NAME: VALUE.")
+    ] = None,
+    otlp_every: Annotated[str, typer.Option("--otlp-every", metavar="TIME", help="How often (60s).")] = "",
 ) -> None:
     """Show crawls to people and programs over HTTP, and let those who may operate them.
 
@@ -57,6 +69,7 @@ def serve(
     address = listening.parse_address(listen)
     hosts = listening.check_names(names or [])
     listening.check_tls(certificate, key)
+    loops = _collector(otlp, otlp_headers, otlp_every)
     tokens = TokenBook(home)
     is_open = not tokens.all()
     if is_open and not address.is_loopback:
@@ -74,9 +87,28 @@ def serve(
     if is_open:
         typer.echo("no token: who is on this machine may look, nobody may change anything")
     try:
-        listening.serve(make_app(api, page_routes(api)), socket, certificate, key)
+        app = make_app(api, page_routes(api), loops(crawls))
+        listening.serve(app, socket, certificate, key)
     finally:
         audit.close()
+
+
+def _collector(url: str, headers: Path | None, every: str) -> Callable[[Crawls], tuple[Loop, ...]]:
+    """What posts metrics to a collector, when one is named. Raises UsageError."""
+    if not url:
+        for option, value in (("--otlp-headers", headers), ("--otlp-every", every)):
+            if value:
+                raise UsageError(f"{option} is of no use without --otlp URL")
+        return lambda _crawls: ()
+    try:
+        from gossamer.serve import otlp
+    except ImportError as error:
+        extra = 'what comes with the extra "otlp": pip install "gossamer[otlp]"'
+        raise UsageError(f"--otlp needs {extra} ({error})") from error
+    from gossamer.serve.metrics import measured
+
+    target = otlp.parse_target(url, headers, every)
+    return lambda crawls: (otlp.Exporter(target, lambda: measured(crawls), crawls.exports).run,)
 
 
 @_tokens.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -159,6 +160,8 @@ class Crawls:
     def __init__(self, directories: Iterable[Path], control_of: Callable[[Path], Control]) -> None:
         """Names are those of the directories. Raises UsageError when there is no crawl, or two of one name."""
         self.all: dict[str, Served] = {}
+        self.exports: Counter[str] = Counter()  # by OTLP, by what became of them (`serve.otlp`)
+        self.lost: Counter[str] = Counter()  # by crawl: messages of this server that were given up (`serve.herald`)
         for directory in directories:
             where = escape(str(directory))
             if not (directory / settings.FILE_NAME).is_file():

@@ -1,4 +1,7 @@
-"""`/metrics`: counters, gauges and histograms of every crawl that is served. Labels are our names, never the web's."""
+"""What is measured of every crawl that is served: for `/metrics`, and for collectors (`serve.otlp`).
+
+Labels are our names, never the web's.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from typing import Final
 from gossamer.model.control import ListTakedowns, Takedowns
 from gossamer.model.page import Failure
 from gossamer.model.reason import Reason
-from gossamer.model.view import BoundName, Snapshot
-from gossamer.serve.crawls import Served
+from gossamer.model.takedown import unconfirmed_s
+from gossamer.model.view import BoundName, Busy, Snapshot
+from gossamer.serve.crawls import Crawls, Served
 from gossamer.serve.endpoint import Call, Endpoint, NoQuery, Reply
 from gossamer.serve.exposition import MEDIA_TYPE, Exposition
 from gossamer.serve.faults import ApiError
@@ -28,9 +32,17 @@ _REASONS: Final = frozenset(Reason)
 
 async def metrics(call: Call) -> Reply:
     """Everything that is measured of every crawl that is served."""
+    out = await measured(call.crawls)
+    return Reply(raw=out.text(), media_type=MEDIA_TYPE)
+
+
+async def measured(crawls: Crawls) -> Exposition:
+    """Everything that is measured of some crawls and of this server: for /metrics, and for a collector."""
     out = Exposition()
     out.gauge("gossamer_build_info", "The version of the server.", 1, version=VERSION)
-    for served in call.crawls.all.values():
+    for outcome, count in crawls.exports.items():
+        out.counter("gossamer_otlp_exports_total", "Exports by OTLP.", count, outcome=outcome)
+    for served in crawls.all.values():
         running = await asyncio.to_thread(served.running)
         out.gauge("gossamer_up", "Whether the crawl runs.", running is not None, crawl=served.name)
         try:
@@ -45,7 +57,10 @@ async def metrics(call: Call) -> Reply:
         machine(out, shot, served)
         witnessed(out, served)
         await takedowns(out, served)
-    return Reply(raw=out.text(), media_type=MEDIA_TYPE)
+        lost = shot.notifications_lost + crawls.lost[served.name]
+        text = "Messages to the operator that were given up."
+        out.counter("gossamer_notifications_lost_total", text, lost, crawl=served.name)
+    return out
 
 
 def crawl_state(out: Exposition, shot: Snapshot, crawl: str) -> None:
@@ -134,11 +149,27 @@ def machine(out: Exposition, shot: Snapshot, served: Served) -> None:
     out.counter("gossamer_digest_worker_restarts_total", "Workers replaced.", shot.worker_restarts, crawl=crawl)
     out.gauge("gossamer_store_sync_seconds", "Time a sync of the store takes.", shot.sync_s, crawl=crawl)
     out.gauge("gossamer_loop_lateness_seconds", "Lateness of the event loop.", shot.loop_late_s, crawl=crawl)
+    if shot.busy is not None:
+        text = "Share of the last seconds: on a core, ready and without one, waiting for the disk."
+        for process, by, share in shares(shot.busy):
+            out.gauge("gossamer_busy_ratio", text, share, crawl=crawl, process=process, by=by)
+
+
+def shares(busy: Busy) -> tuple[tuple[str, str, float], ...]:
+    """(process, what it does, share of the time), of what is known."""
+    return (
+        ("main", "cpu", busy.main_cpu),
+        ("main", "core-wait", busy.main_wait),
+        ("worker", "cpu", busy.worker_cpu),
+        ("worker", "core-wait", busy.worker_wait),
+        ("worker", "disk", busy.worker_sync),
+    )
 
 
 def witnessed(out: Exposition, served: Served) -> None:
     """What the witness has seen since the server was started."""
     crawl, seen = served.name, served.witness
+    out.since = seen.began
     for kind, count in seen.visits.items():
         out.counter("gossamer_witness_visits_total", "Visits seen in the log.", count, crawl=crawl, kind=kind)
     for phase, histogram in seen.phases.items():
@@ -153,6 +184,7 @@ def witnessed(out: Exposition, served: Served) -> None:
     text = "Pages held against robots.txt, and those that could not be."
     out.counter("gossamer_robots_judged_total", text, seen.robots_judged, crawl=crawl, judged="yes")
     out.counter("gossamer_robots_judged_total", text, seen.robots_not_judged, crawl=crawl, judged="no")
+    out.since = 0.0
 
 
 async def takedowns(out: Exposition, served: Served) -> None:
@@ -164,12 +196,12 @@ async def takedowns(out: Exposition, served: Served) -> None:
         return
     if not isinstance(answer, Takedowns):
         return
-    open_since = [one.lifted or one.asked for one in answer.takedowns if not one.confirmed]
+    unconfirmed = sum(not one.confirmed for one in answer.takedowns)
     in_force = sum(one.in_force for one in answer.takedowns)
     out.gauge("gossamer_takedowns_in_force", "Takedowns in force.", in_force, crawl=served.name)
     text = "Takedowns that are not confirmed yet."
-    out.gauge("gossamer_takedowns_unconfirmed", text, len(open_since), crawl=served.name)
-    waited = time.time() - min(open_since) if open_since else 0.0
+    out.gauge("gossamer_takedowns_unconfirmed", text, unconfirmed, crawl=served.name)
+    waited = unconfirmed_s(answer.takedowns, time.time())
     text = "For how long the oldest of them has waited."
     out.gauge("gossamer_takedown_unconfirmed_seconds", text, waited, crawl=served.name)
 

@@ -16,18 +16,15 @@ from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
 from gossamer.model.url import wire_parts
 from gossamer.policy.robots import Rules
-from gossamer.surface.forecast import DiskSample
+from gossamer.surface.forecast import DiskSample, DiskWatch
 from gossamer.surface.hoststory import is_too_short
 from gossamer.surface.logtail import Follower
-from gossamer.surface.machine import disk_free_bytes
 from gossamer.surface.reader import Reader
 
 LOOK_S: Final = 5.0
 EDGES_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 JUDGED_MAX: Final = 500  # pages of one look that are held against robots.txt
 RULES_KEPT: Final = 2_000
-DISK_SAMPLES_MAX: Final = 720
-DISK_EVERY_S: Final = 60.0
 OFFENDERS_MAX: Final = 20  # the last requests that should not have been made, told in full
 
 
@@ -78,7 +75,13 @@ class Witness:
         self.robots_not_judged = 0
         self.robots_violations = 0
         self.offences: list[Offence] = []
-        self.disk: list[DiskSample] = []
+        self._disk = DiskWatch()
+        self.began = 0.0  # unix seconds of the first look; 0: before it
+
+    @property
+    def disk(self) -> list[DiskSample]:
+        """How much was free on the volume of the log, each minute."""
+        return self._disk.samples
 
     def due(self) -> list[FetchEvent]:
         """Pages of the look before: what they are to be judged by is in the store by now."""
@@ -87,10 +90,8 @@ class Witness:
 
     def look(self, now: float) -> None:
         """Take what was added to the log since the last look; `now` in unix seconds."""
-        if not self.disk or now - self.disk[-1].time >= DISK_EVERY_S:
-            free = disk_free_bytes(self._log)
-            if free is not None:
-                self.disk = [*self.disk[-DISK_SAMPLES_MAX + 1 :], DiskSample(now, free)]
+        self.began = self.began or now
+        self._disk.look(now, self._log)
         for event in self._follower.take():
             self._count(event)
 

@@ -40,6 +40,7 @@ def counted(totals: Totals, config: Config) -> Snapshot:
         not_modified=totals.not_modified,
         refusals=dict(totals.refused),
         errors=sum(totals.errors.values()),
+        notifications_lost=totals.errors.get("notify-lost", 0) + totals.errors.get("notify-full", 0),
     )
 
 

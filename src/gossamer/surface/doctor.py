@@ -26,6 +26,10 @@ LOOP_RATE_MIN: Final = 20.0  # pages a second, below which it is others who keep
 HANDSHAKE_CPU_S: Final = 0.0006  # CPU of a new TLS connection in the main process
 TLS_TIME_SHARE: Final = 0.5  # of the time of requests that connecting takes
 TLS_CPU_SHARE: Final = 0.3  # of one core
+_MAIN_ADVICE: Final = (
+    "leave it a core of its own: fewer workers.count, or other programs elsewhere",
+    "a second crawl with other seeds has a main process of its own",
+)
 
 
 class Resource(StrEnum):
@@ -66,13 +70,40 @@ def diagnose(patient: Patient) -> Diagnosis:
     """Which resource binds now, why that is thought, and what to change."""
     shot = patient.shot
     if not patient.running:
-        word = f"{shot.state}: {shot.state_detail}" if shot.state_detail else shot.state
-        advice = ("run gossamer crawl with the same --dir to go on",) if shot.queued else ()
-        found = Diagnosis(resource=Resource.NOT_RUNNING, sentence=f"the crawl does not run ({word})", advice=advice)
+        found = _ended(patient)
     else:
         found = _tls(patient) or _main(patient) or _RULES[shot.bound.name](patient)
     rest = notes(patient.shot, patient.config, patient.log, patient.disk)
     return msgspec.structs.replace(found, evidence=tuple(filter(None, found.evidence)), notes=rest)
+
+
+def _ended(patient: Patient) -> Diagnosis:
+    """A crawl that does not run: what ended it, when that still stands in its way."""
+    shot = patient.shot
+    word = f"{shot.state}: {shot.state_detail}" if shot.state_detail else shot.state
+    sentence = f"the crawl does not run ({word})"
+    if patient.disk_full and shot.state != "finished":
+        advice = ("free some space, or move closed segments of archive/ elsewhere, and run the same command again",)
+        return Diagnosis(resource=Resource.DISK, sentence=sentence, evidence=(patient.disk_full,), advice=advice)
+    used_up = [budget for budget in shot.budgets if budget.used >= budget.limit]
+    if used_up and shot.state == "finished":
+        told = tuple(f"the limit of {budget.name} is used up: {show_count(int(budget.limit))}" for budget in used_up)
+        advice = ("a higher limit (limits.pages, limits.duration, limits.bytes), and the same command again",)
+        return Diagnosis(resource=Resource.BUDGET, sentence=sentence, evidence=told, advice=advice)
+    go_on = ("run gossamer crawl with the same --dir to go on",) if shot.queued else ()
+    return Diagnosis(resource=Resource.NOT_RUNNING, sentence=sentence, advice=go_on)
+
+
+def _spent(patient: Patient) -> tuple[str, ...]:
+    """What the processes do with their time."""
+    busy = patient.shot.busy
+    if busy is None:
+        return ()
+    disk = f"for the disk {busy.worker_sync:.0%}"
+    return (
+        f"the main process: on a core {busy.main_cpu:.0%} of the time, waiting for one {busy.main_wait:.0%}",
+        f"a worker: on a core {busy.worker_cpu:.0%}, waiting for one {busy.worker_wait:.0%}, " + disk,
+    )
 
 
 def _made(patient: Patient, resource: Resource, advice: tuple[str, ...], *evidence: str) -> Diagnosis:
@@ -125,7 +156,8 @@ def _tls(patient: Patient) -> Diagnosis | None:
         return None
     cpu_share = log.handshakes / log.span_s * HANDSHAKE_CPU_S
     time_share = log.connect_s / log.elapsed_s if log.elapsed_s else 0.0
-    burns = shot.loop_late_s >= LOOP_LATE_S and cpu_share >= TLS_CPU_SHARE
+    is_late = shot.loop_late_s >= LOOP_LATE_S or shot.bound.name is BoundName.MAIN
+    burns = is_late and cpu_share >= TLS_CPU_SHARE
     waits = shot.bound.name is BoundName.FETCH and time_share >= TLS_TIME_SHARE and log.handshakes * 2 >= log.visits
     if not burns and not waits:
         return None
@@ -148,16 +180,16 @@ def _tls(patient: Patient) -> Diagnosis | None:
 def _main(patient: Patient) -> Diagnosis | None:
     shot = patient.shot
     is_late = shot.loop_late_s >= LOOP_LATE_S and shot.rate_now >= LOOP_RATE_MIN
-    if not is_late or shot.bound.name in (BoundName.DIGEST, BoundName.DISK, BoundName.MEMORY):
+    if not is_late or shot.bound.name in (BoundName.DIGEST, BoundName.DISK, BoundName.MEMORY, BoundName.MAIN):
         return None
     late = f"the main process comes {show_duration(shot.loop_late_s)} late to what is due"
-    advice = (
-        "leave it a core of its own: fewer workers.count, or other programs elsewhere",
-        "a second crawl with other seeds has a main process of its own",
-    )
     return msgspec.structs.replace(
-        _made(patient, Resource.MAIN, advice, late), sentence=f"CPU of one core binds: {late}"
+        _made(patient, Resource.MAIN, _MAIN_ADVICE, late, *_spent(patient)), sentence=f"CPU of one core binds: {late}"
     )
+
+
+def _busy_main(patient: Patient) -> Diagnosis:
+    return _made(patient, Resource.MAIN, _MAIN_ADVICE, *_spent(patient))
 
 
 def _digest(patient: Patient) -> Diagnosis:
@@ -170,7 +202,7 @@ def _digest(patient: Patient) -> Diagnosis:
         if spare > 0
         else f"a machine with more than {plural(patient.cores, 'core')}: each worker needs one, and the crawl one more",
     )
-    return _made(patient, Resource.DIGEST, advice, waiting, cost, plural(shot.workers, "worker"))
+    return _made(patient, Resource.DIGEST, advice, waiting, cost, plural(shot.workers, "worker"), *_spent(patient))
 
 
 def _slots(patient: Patient) -> Diagnosis:
@@ -221,8 +253,8 @@ def _robots(patient: Patient) -> Diagnosis:
 
 
 def _disk(patient: Patient) -> Diagnosis:
-    sync = f"making a group of commits durable takes {patient.shot.sync_s:.2f} s"
-    return _made(patient, Resource.DISK, ("a faster disk, or other programs off this one",), sync)
+    sync = f"making a group of commits durable takes {show_duration(patient.shot.sync_s)}"
+    return _made(patient, Resource.DISK, ("a faster disk, or other programs off this one",), sync, *_spent(patient))
 
 
 def _simple(resource: Resource, *advice: str) -> Callable[[Patient], Diagnosis]:
@@ -238,6 +270,7 @@ _RULES: Final[dict[BoundName, Callable[[Patient], Diagnosis]]] = {
     BoundName.ROBOTS: _robots,
     BoundName.FETCH: _fetch,
     BoundName.DIGEST: _digest,
+    BoundName.MAIN: _busy_main,
     BoundName.DISK: _disk,
     BoundName.ORDER: _simple(Resource.PAUSED, "resume it when the reason is gone"),
     BoundName.NETWORK: _simple(Resource.NETWORK, "what the sentence names: descriptors, resolver or network"),

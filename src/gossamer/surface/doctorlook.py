@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from gossamer.model.errors import DiskFullError
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Failure
 from gossamer.model.view import HostView, Snapshot
 from gossamer.surface.forecast import DiskForecast, disk_forecast
 from gossamer.surface.hoststory import is_too_short
 from gossamer.surface.logtail import tail
+from gossamer.surface.machine import check_disk
 from gossamer.surface.offline import running_snapshot
 from gossamer.surface.patient import HostSample, LogSample, Patient
 from gossamer.surface.reader import Reader
@@ -38,7 +40,16 @@ def look(reader: Reader, shot: Snapshot | None = None, disk: DiskForecast | None
         disk=disk or disk_forecast(shot),
         cores=os.cpu_count() or 1,
         running=running is not None,
+        disk_full=_no_room(Path(reader.config.directory)),
     )
+
+
+def _no_room(directory: Path) -> str:
+    try:
+        check_disk(directory)
+    except DiskFullError as error:
+        return str(error)
+    return ""
 
 
 def host_sample(views: Iterable[HostView]) -> HostSample:

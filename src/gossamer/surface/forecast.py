@@ -1,18 +1,22 @@
-"""When the disk will be full, told from how it filled up to now. Pure arithmetic on values."""
+"""When the disk will be full, told from how it filled up to now: arithmetic on values, and who keeps the values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from gossamer.model.view import Snapshot
+from gossamer.surface.machine import disk_free_bytes
 
 DAY_S: Final = 86_400.0
 SPAN_MIN_S: Final = 60.0  # of watching the disk, before it is believed more than the average of the whole crawl
 CRAWLED_MIN_S: Final = 10.0
 STATE_SHARE: Final = 0.25  # what state and logs take beside the archive: 1 to 2 KB of state for pages of 5 KB and more
+SAMPLES_MAX: Final = 720
+SAMPLE_EVERY_S: Final = 60.0
 
 
 class DiskSample(msgspec.Struct, frozen=True):
@@ -20,6 +24,22 @@ class DiskSample(msgspec.Struct, frozen=True):
 
     time: float  # unix seconds
     free_bytes: int
+
+
+class DiskWatch:
+    """Looks at a volume once a minute, and remembers the last twelve hours."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self.samples: list[DiskSample] = []  # oldest first
+
+    def look(self, now: float, path: Path) -> None:
+        """To be called often; `now` in unix seconds, `path` on the volume."""
+        if self.samples and now - self.samples[-1].time < SAMPLE_EVERY_S:
+            return
+        free = disk_free_bytes(path)
+        if free is not None:
+            self.samples = [*self.samples[-SAMPLES_MAX + 1 :], DiskSample(now, free)]
 
 
 class DiskForecast(msgspec.Struct, frozen=True, kw_only=True):

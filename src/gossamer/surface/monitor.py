@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -19,6 +20,7 @@ from gossamer.model.view import Budget, Recent, Snapshot
 from gossamer.ports.clock import Clock
 from gossamer.stage.commit import CommitStage
 from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
+from gossamer.surface.busy import Meter
 from gossamer.surface.counted import counted
 from gossamer.surface.machine import disk_free_bytes, resident_bytes
 
@@ -44,6 +46,10 @@ class Digesting(Protocol):
         """Workers replaced so far."""
         ...
 
+    def spent(self) -> Iterable[tuple[int, float]]:
+        """(process id, seconds waited for the disk so far) of each worker."""
+        ...
+
 
 class Archived(Protocol):
     """The archive as far as it is shown."""
@@ -67,6 +73,7 @@ class Monitor:
         self._samples: deque[tuple[float, int, int]] = deque([(self._started, self._totals.pages, self._totals.bytes)])
         self._pages_before = self._totals.pages
         self._recent: deque[Recent] = deque(maxlen=RECENT_MAX)
+        self._meter = Meter()
 
     def reconfigure(self, config: Config) -> None:
         """Judge budgets by another configuration from now on."""
@@ -81,12 +88,13 @@ class Monitor:
                 Recent(event.time, event.url, str(event.status), event.elapsed_ms / 1000, event.wire_bytes, note)
             )
 
-    def sample(self) -> None:
+    def sample(self, pool: Digesting) -> None:
         """Take the counters of this moment."""
         now = self._clock.now()
         self._totals.elapsed_s += now - self._ticked
         self._ticked = now
         self._samples.append((now, self._totals.pages, self._totals.bytes))
+        self._meter.sample(now, pool.spent())
         while self._samples[0][0] < now - HISTORY_S:
             self._samples.popleft()
 
@@ -132,6 +140,7 @@ class Monitor:
             dns_pending=dispatch.resolving,
             sync_s=commit.sync_s,
             loop_late_s=dispatch.loop_late_s,
+            busy=self._meter.busy(),
             bound=judge_bound(self._load(state, rate, dispatch, commit, pool)),
             budgets=self._budgets(now),
             eta_s=self._eta(rate, now),
@@ -177,6 +186,7 @@ class Monitor:
             digest_bound=dispatch.digest_bound or dispatch.narrowed,
             digest_pending=self._partition.uncommitted(),
             workers=pool.workers,
+            busy=self._meter.busy(),
             sync_s=commit.sync_s,
             resolving=dispatch.resolving,
             resolves_max=RESOLVES_MAX,

@@ -23,10 +23,13 @@ from gossamer.model.config import Notify
 from gossamer.model.errors import ConfigError
 from gossamer.model.jsonbytes import encode
 from gossamer.model.limits import NOTIFICATIONS_MAX
+from gossamer.surface.allowance import Allowance
 from gossamer.version import VERSION
 
 WAITS_S: Final = (1.0, 5.0, 30.0, 120.0, 600.0)  # before each further attempt
 CLOSE_S: Final = 5.0  # for what is left when the crawl ends
+STATES_BURST: Final = 20  # changes of state that are told at once
+STATES_EVERY_S: Final = 30.0  # then one each so many seconds
 SECRET_MIN_BYTES: Final = 16
 SECRET_MAX_BYTES: Final = 4_096
 SIGNATURE: Final = "X-Gossamer-Signature"
@@ -40,7 +43,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time: float  # unix seconds
     crawl: str  # name of its directory
-    event: str  # "state" | "takedown" | "test"
+    event: str  # "state" | "alarm" | "takedown" | "test"
     data: dict[str, object]
 
 
@@ -93,28 +96,49 @@ class Notifier:
         self._waits_s = waits_s
         self._state = ""
         self._under_way: set[asyncio.Task[None]] = set()
+        self._lanes: dict[str, asyncio.Task[None]] = {}  # the last message of each lane that is on its way
+        self._states = Allowance(STATES_BURST, STATES_EVERY_S)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="notify")
 
-    def tell(self, event: str, **data: object) -> None:
-        """Send a message; at once, if the receiver answers."""
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody is to be told."""
+        return bool(self._url)
+
+    def tell(self, event: str, lane: str = "", **data: object) -> None:
+        """Send a message; at once, if the receiver answers. One of a lane goes out when the one before it has arrived,
+        or was given up.
+        """
         if not self._url:
             return
         if len(self._under_way) >= NOTIFICATIONS_MAX:
             self._lost("notify-full")
             return
         made = Notification(id=secrets.token_hex(8), time=self._now(), crawl=self._crawl, event=event, data=data)
-        task = asyncio.get_running_loop().create_task(self._deliver(encode(made), made.id))
+        work = self._deliver(encode(made), made.id, self._lanes.get(lane) if lane else None)
+        task = asyncio.get_running_loop().create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        if lane:
+            self._lanes[lane] = task
+            task.add_done_callback(lambda done: self._leave(lane, done))
 
-    def state(self, state: str, why: str) -> None:
-        """The crawl is in this state now; said once."""
+    def _leave(self, lane: str, done: asyncio.Task[None]) -> None:
+        if self._lanes.get(lane) is done:
+            del self._lanes[lane]
+
+    def state(self, state: str, why: str, *, last: bool = False) -> None:
+        """The crawl is in this state now; to be called often. Each is said once. When states change too often, those
+        between are left out, never the `last`.
+        """
         now = f"{state}: {why}" if why else state
-        if now != self._state:
+        if now != self._state and (last or self._states.take(self._now())):
             before, self._state = self._state, now
             self.tell("state", state=state, why=why, before=before)
 
-    async def _deliver(self, body: bytes, name: str) -> None:
+    async def _deliver(self, body: bytes, name: str, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait({before})
         loop = asyncio.get_running_loop()
         for wait_s in (*self._waits_s, None):
             headers = {

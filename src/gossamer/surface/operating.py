@@ -21,6 +21,7 @@ from gossamer.model import control
 from gossamer.model.config import Config
 from gossamer.model.control import AnyAnswer, AnyCommand, Done, Refused, Taken, bad_value
 from gossamer.model.errors import GossamerError, StoreError
+from gossamer.model.event import FetchEvent
 from gossamer.model.limits import ADDED_URLS_MAX, LEVELS, TAKEDOWN_TEXT_MAX_CHARS
 from gossamer.model.ping import KEY_ALLOWED, Ping
 from gossamer.model.record import HostRow
@@ -30,6 +31,7 @@ from gossamer.pipeline import Pipeline
 from gossamer.policy.scope import ScopeRules
 from gossamer.ports.clock import Clock
 from gossamer.surface import changing, settings
+from gossamer.surface.alarming import Alarming
 from gossamer.surface.hostview import host_view
 from gossamer.surface.notifying import Notifier
 from gossamer.surface.takedownlist import TakedownList
@@ -111,6 +113,7 @@ class Operator:
         self._writing: set[asyncio.Future[object]] = set()
         self._socket = ControlSocket(node.directory, self.ask)
         self._notifier = Notifier(node.config.notify, node.directory.resolve().name, node.clock.now, node.count_error)
+        self._alarming = Alarming(node.directory / "log", self._notifier, node.count_error)
 
     # -- the node's ----------------------------------------------------------------------------------------------------
 
@@ -144,16 +147,23 @@ class Operator:
     def look(self) -> None:
         """Hold to the exclusion list if it has changed; to be called often. Raises StoreError when it is damaged.
 
-        Tells the operator when the crawl has come to another state.
+        Tells the operator when the crawl has come to another state, and what is wrong with it.
         """
         paused = self._node.pipeline.dispatch.paused
         state = "stopping" if self._node.ending else "paused" if paused else "crawling"
         self._notifier.state(state, self._node.ending or paused)
+        kept = self._node.partition.context.takedowns.kept.values()
+        takedowns = (one.takedown for one in kept)
+        self._alarming.look(self._node.clock.now(), self._node.snapshot, takedowns)
         stamp = self._list.exclusions.stamp()
         if stamp != self._stamp:
             given = self._list.exclusions.read()
             self._stamp = stamp
             self._node.pipeline.takedown.enforce(given)
+
+    def saw(self, events: list[FetchEvent]) -> None:
+        """Take lines of the crawl log: what must not be is told."""
+        self._alarming.saw(events)
 
     def told(self, takedowns: list[Takedown]) -> None:
         """Enter steps that were taken into the list, without waiting for the disk; tell the operator the last one."""
@@ -167,8 +177,9 @@ class Operator:
         self._closed = True
         await self._socket.close()
         if self._opened:
+            self._alarming.close()
             failure = self._node.failure
-            self._notifier.state("failed" if failure else "ended", failure or self._node.ending)
+            self._notifier.state("failed" if failure else "ended", failure or self._node.ending, last=True)
         await self._notifier.close()
         await asyncio.gather(*self._writing, return_exceptions=True)
         self._writer.shutdown()

@@ -45,3 +45,4 @@ class Patient(msgspec.Struct, frozen=True, kw_only=True):
     disk: DiskForecast | None = None
     cores: int = 1
     running: bool = True
+    disk_full: str = ""  # which part of the crawl has no room left, in one sentence

@@ -19,6 +19,8 @@ HEADER_BYTES: Final = 4
 FRAME_MAX_BYTES: Final = 128 * MIB  # a job carries a body twice when it was chunked
 PROGRESS_BYTES: Final = mmap.PAGESIZE
 _PROGRESS: Final = struct.Struct("=qd")  # job id, monotonic start time in seconds
+_DISK: Final = struct.Struct("=dd")  # seconds waited for the disk so far, monotonic time since when it waits now or 0
+_DISK_AT: Final = 64
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
@@ -126,7 +128,9 @@ class Splitter:
 
 
 class Progress:
-    """Shared memory in which a worker notes what it is at, so that the pool knows which page it died or hangs on."""
+    """Shared memory in which a worker notes what it is at, so that the pool knows which page it died or hangs on, and
+    for how long it has waited for the disk.
+    """
 
     def __init__(self, fd: int) -> None:
         """Map the page of an open memory file, which may then be closed."""
@@ -144,6 +148,21 @@ class Progress:
         """Pool: (job id or 0, since when; 0.0 when it is only just beginning)."""
         job_id, since_s = _PROGRESS.unpack_from(self._map, 0)
         return int(job_id), float(since_s)
+
+    def wait_for_disk(self, now_s: float) -> None:
+        """Worker: from now on until `waited`."""
+        total_s, _ = _DISK.unpack_from(self._map, _DISK_AT)
+        _DISK.pack_into(self._map, _DISK_AT, total_s, now_s)
+
+    def waited(self, now_s: float) -> None:
+        """Worker: the disk has answered."""
+        total_s, since_s = _DISK.unpack_from(self._map, _DISK_AT)
+        _DISK.pack_into(self._map, _DISK_AT, total_s + max(0.0, now_s - since_s), 0.0)
+
+    def disk_s(self, now_s: float) -> float:
+        """Pool: seconds that it has waited for the disk since it was started, as of now on the same clock."""
+        total_s, since_s = _DISK.unpack_from(self._map, _DISK_AT)
+        return float(total_s + (max(0.0, now_s - since_s) if since_s else 0.0))
 
     def close(self) -> None:
         """Unmap."""

@@ -141,6 +141,11 @@ class DigestPool:
         """Workers started in place of others so far."""
         return max(0, self._serial - self._count - self._changed)
 
+    def spent(self) -> list[tuple[int, float]]:
+        """(process id, seconds it has waited for the disk so far) of each worker that takes jobs."""
+        now_s = time.monotonic()
+        return [spent for worker in self._workers if worker.ready and (spent := worker.spent(now_s)) is not None]
+
     async def abort(self) -> None:
         """End the processes at once; what they were given is not answered."""
         self._closing = True

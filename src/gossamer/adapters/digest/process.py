@@ -112,6 +112,12 @@ class Process(asyncio.Protocol):
         """(id of the job it is at or 0, monotonic time since when or 0.0)."""
         return (0, 0.0) if self._progress is None else self._progress.read()
 
+    def spent(self, now_s: float) -> tuple[int, float] | None:
+        """(process id, seconds it has waited for the disk so far); None when it is not there. `now_s`: monotonic."""
+        if self._process is None or self._progress is None:
+            return None
+        return self._process.pid, self._progress.disk_s(now_s)
+
     def kill(self, why: str = "") -> None:
         """End it at once; `on_end` follows."""
         self.doomed = self.doomed or why

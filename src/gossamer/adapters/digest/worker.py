@@ -110,6 +110,7 @@ class Worker:
     def sync(self) -> tuple[list[Digest], bool]:
         """Make everything written durable. Returns the digests to answer, and whether this worker may go on."""
         digests, self.unsynced = self.unsynced, []
+        self.progress.wait_for_disk(time.monotonic())
         try:
             self.writer.sync()
         except (DiskFullError, ArchiveError) as error:
@@ -119,6 +120,8 @@ class Worker:
                 digest if digest.pointer is not None and digest.pointer.segment in safe else _unwritten(digest, error)
                 for digest in digests
             ], False
+        finally:
+            self.progress.waited(time.monotonic())
         self.closed += self.writer.closed
         if digests and self.closed:
             digests[-1] = msgspec.structs.replace(digests[-1], closed=tuple(self.closed))
