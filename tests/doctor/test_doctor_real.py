@@ -169,7 +169,7 @@ Bed = tuple[Callable[[Web, MakeCrawl], Crawl], str, str]
 WARDS: list[list[Bed]] = [
     [
         (lanes, "lanes", "one server answers one request at a time"),
-        (giants, "giant-hosts", "giant.example: "),
+        (giants, "giant-hosts", "giant.example:"),
         (slots, "slots", "frontier.slots above 1"),
         (nothing_left, "idle", "next page becomes due"),
     ],

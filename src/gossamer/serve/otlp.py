@@ -181,7 +181,7 @@ class Exporter:
             self._wait_s = max(self._wait_s, _retry_after_s(answer))
             return "busy", f"it answers {answer.status}"
         if not 200 <= answer.status <= 299:
-            return "refused", f"it answers {answer.status} {answer.body.decode('utf-8', 'replace')}"
+            return "refused", f"it answers {answer.status} {answer.body.decode('utf-8', 'replace')}".strip()
         if answer.headers.get("content-type", "").partition(";")[0].strip() != MEDIA_TYPE:
             return TAKEN, ""  # it says that it took everything, and nothing more
         try:
