@@ -298,8 +298,6 @@ class Node:
             archive=self.segments,
         )
 
-    # -- events ----------------------------------------------------------------------------------------------------
-
     async def _watched(self, work: object) -> None:
         try:
             await work  # type: ignore[misc]
