@@ -12,11 +12,13 @@ from schemathesis import GenerationMode
 from schemathesis.config import ProjectConfig, ProjectsConfig, SchemathesisConfig
 
 from gossamer.serve.app import endpoints
+from gossamer.serve.listen import HEAD_MAX_BYTES
 from tests.conftest import LONG
 from tests.serve.fakes import FakeControl
 from tests.serve.server import Running
 
 EXAMPLES = 100 if LONG else 5
+ESCAPED_BYTES_MAX = 12  # of a character in a query: four bytes, three signs each
 OPERATIONS = [(one.method, one.path) for one in endpoints()]
 
 
@@ -27,6 +29,7 @@ def api(_shared: Running) -> Any:
     return schemathesis.openapi.from_url(f"{_shared.base}/openapi.json", config=config)
 
 
+@pytest.mark.timeout(1_200 if LONG else 120)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=str)
 def test_whatever_is_sent(
@@ -42,7 +45,11 @@ def test_whatever_is_sent(
         max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
     )
     def send(case: Any) -> None:
-        response = case.call(headers=headers)
+        try:
+            response = case.call(headers=headers)
+        except OSError:  # the refusal of a head that is too long can be lost on its way: not all of that head was read
+            assert len(str(case.query)) > HEAD_MAX_BYTES // ESCAPED_BYTES_MAX
+            return
         assert response.status_code < 500, response.text
         case.validate_response(response, excluded_checks=excluded)
         statuses.add(response.status_code)
