@@ -78,9 +78,9 @@ def soak_web(folder: Path, good: int, bad: int) -> Iterator[tuple[str, int]]:
     here, there = multiprocessing.Pipe()
     work = (there, folder / "hostile.log", hostile_port, names)
     hostile = multiprocessing.get_context("spawn").Process(target=soak_hostile.run, args=work, daemon=True)
+    hostile.start()
     try:
         server.start()
-        hostile.start()
         if not here.poll(START_TIMEOUT_S):
             raise SystemExit("soak: the hostile hosts do not answer")
         yield here.recv(), hostile_port

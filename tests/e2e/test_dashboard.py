@@ -140,7 +140,7 @@ def a_host_is_slowed_down(nginx: Nginx, browser: Browser) -> None:
 def a_host_is_taken_down(nginx: Nginx, server: Serving, browser: Browser, port: int) -> None:
     fill(browser, "q", ONE)
     shown(browser, "h1", f"{ONE}:{port}")
-    browser.run("document.querySelector('main button.danger').click()")
+    browser.leave("document.querySelector('main button.danger').click()")
     shown(browser, "h1", "Takedowns")
     assert browser.run("document.querySelector('main [name=value]').value") == f"{ONE}:{port}"
     asked = fill(browser, "reason", "the owner asked")
@@ -161,21 +161,21 @@ def a_host_is_taken_down(nginx: Nginx, server: Serving, browser: Browser, port: 
 def urls_are_found(browser: Browser, port: int) -> None:
     fill(browser, "q", f"http://{TWO}:{port}/page1.html")
     shown(browser, "[data-live=answer]", "robots.txt line 2: Disallow: /page1")
-    browser.run("[...document.querySelectorAll('.links a')].find(one => one.textContent.startsWith('Known')).click()")
+    browser.leave("[...document.querySelectorAll('.links a')].find(one => one.textContent.startsWith('Known')).click()")
     browser.until("document.querySelectorAll('[data-live=answer] tbody tr').length === 1")
     fill(browser, "q", f"http://{TWO}:{port}/page1*")
     browser.until("document.querySelectorAll('[data-live=answer] tbody tr').length > 50")
 
 
 def it_is_paused(nginx: Nginx, browser: Browser) -> None:
-    browser.run("document.querySelector('a.brand').click()")
+    browser.leave("document.querySelector('a.brand').click()")
     shown(browser, "[data-live=actions]", "Pause")
     paused = fill(browser, "reason", "somebody called")
     shown(browser, "[data-live=state]", "somebody called")
     shown(browser, "[data-live=spoken]", "paused")
     shown(browser, "[data-live=actions] button", "Resume")
     assert [hit for name in (ONE, TWO) for hit in hits(nginx, name, paused + 1.0)] == []
-    browser.run("document.querySelector('[data-live=actions] button').click()")
+    browser.leave("document.querySelector('[data-live=actions] button').click()")
     resumed = time.time()
     shown(browser, "[data-live=state]", "crawling")
     wait_for(lambda: hits(nginx, TWO, resumed))

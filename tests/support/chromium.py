@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -13,11 +14,16 @@ from types import TracebackType
 from typing import Any, Self
 
 ANSWER_MAX_S = 30.0
+GONE = "navigated or closed"  # what the browser says of a script whose page has made way for another
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-extensions",
     "--disable-sync", "--ignore-certificate-errors", "--remote-debugging-pipe",
 )  # fmt: skip
+
+
+class PageGoneError(Exception):
+    """Another page came while a script ran."""
 
 
 class Browser:
@@ -68,7 +74,10 @@ class Browser:
         while True:
             answer = self._next(deadline)
             if answer.get("id") == self._number:
-                assert "error" not in answer, f"{method}: {answer['error']}"
+                error = answer.get("error")
+                if error is not None and GONE in error["message"]:
+                    raise PageGoneError(f"{method}: {error['message']}")
+                assert error is None, f"{method}: {error}"
                 result: dict[str, Any] = answer["result"]
                 return result
 
@@ -111,11 +120,19 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
+    def leave(self, script: str) -> None:
+        """Run what leads to another page, which may be there before the answer."""
+        with contextlib.suppress(PageGoneError):
+            self.run(script)
+
     def until(self, script: str, wait_s: float = 20.0) -> Any:
-        """Wait until an expression is true; its value."""
+        """Wait until an expression is true, on whatever page is there by then; its value."""
         deadline = time.monotonic() + wait_s
         while True:
-            result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+            try:
+                result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+            except PageGoneError:
+                result = {"exceptionDetails": "another page is there now"}
             value = result["result"].get("value") if "exceptionDetails" not in result else None
             if value:
                 return value

@@ -5,6 +5,7 @@ began and ended. What the log proves is in `politeness.py`.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -18,6 +19,7 @@ LOG_FORMAT = (
     "\\t$status\\t$request_method\\t$request_uri\\t$http_user_agent"
 )
 START_TIMEOUT_S = 10.0
+PORTS = range(10_240, 32_768)  # below those that Linux gives to connections, of which one may take it meanwhile
 
 CONF = """\
 daemon off;
@@ -61,11 +63,11 @@ def nginx_path() -> str | None:
 
 
 def free_port() -> int:
-    """A TCP port that is free on every loopback address at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port that is free on every address at this moment, and none that the system gives to connections."""
+    while True:
+        port = secrets.choice(PORTS)
+        if can_bind("0.0.0.0", port):
+            return port
 
 
 def can_bind(address: str, port: int) -> bool:

@@ -67,11 +67,12 @@ def record(make: Make, drive: Drive, killed: Killed | None = None, delay_s: floa
 def kills(trace: Trace, *, power: bool = False, every: int = 1) -> Iterator[Killed]:
     """A kill after each effect of a run, in order, the first one before anything has happened.
 
-    `power`: the machine goes with the process, and what was not synced is gone. `every`: only one in so many effects.
+    `power`: the machine goes with the process, and what was not synced is gone. `every`: only one in so many effects
+    of each kind, so that no kind is passed by.
     """
     store, witness = copied(trace.before), copy.deepcopy(trace.witness)
     waiting: list[Written] = []
-    effects = 0
+    effects: Counter[str] = Counter()
     yield Killed(0, "nothing", copied(store), copy.deepcopy(witness), trace.events[0].now)
     for number, event in enumerate(trace.events, 1):
         witness.take(event)
@@ -84,10 +85,11 @@ def kills(trace: Trace, *, power: bool = False, every: int = 1) -> Iterator[Kill
         if number < len(trace.events) and isinstance(trace.events[number], Ended):
             continue  # what an answer means is on the disk with this commit: the two are one effect
         if isinstance(event, (*EFFECTS, Ended)):
-            effects += 1
-            if effects % every:
+            kind = type(event).__name__
+            effects[kind] += 1
+            if (effects[kind] - 1) % every:
                 continue
-            yield Killed(number, type(event).__name__, copied(store), copy.deepcopy(witness), event.now)
+            yield Killed(number, kind, copied(store), copy.deepcopy(witness), event.now)
 
 
 def copied(store: Store) -> MemoryStore:
