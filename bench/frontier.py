@@ -25,11 +25,12 @@ HOUR_S: Final = 3_600.0
 GIB: Final = 2**30
 
 
-def turns(folder: Path, number: int, *, slots: int, warm: int, pages: int) -> Turns:
+def turns(folder: Path, number: int, *, slots: int, warm: int, pages: int, parts: bool = False) -> Turns:
     """The `number`-th start on a store, an hour of virtual time after the one before."""
     start = STARTED + HOUR_S * (number + 1)
     command = [sys.executable, "-m", "bench.frontier_turns", str(folder), "--asked", str(time.time())]
     command += ["--start", str(start), "--slots", str(slots), "--warm", str(warm), "--pages", str(pages)]
+    command += ["--parts"] * parts
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return msgspec.json.decode(done.stdout, type=Turns)
 
@@ -37,6 +38,32 @@ def turns(folder: Path, number: int, *, slots: int, warm: int, pages: int) -> Tu
 def per_page_us(found: list[Turns]) -> float:
     """CPU of a page, the middle one of several runs."""
     return statistics.median(each.cpu_s / each.pages for each in found) * 1e6
+
+
+def tell_parts(bench: Bench, found: Turns) -> None:
+    """What a page consists of."""
+    if found.store is None:
+        raise AssertionError("the store was not looked at")
+    per_us = [each.took_s / found.pages * 1e6 for each in found.store]
+    reads, scans, writes = found.store
+    lease, response, commit = (
+        cpu_s / found.pages * 1e6 for cpu_s in (found.lease_cpu_s, found.response_cpu_s, found.commit_cpu_s)
+    )
+    bench.row(
+        "of a page: calls of the store",
+        sum(per_us),
+        "µs",
+        note=f"by the clock: {reads.rows / found.pages:.1f} rows read {per_us[0]:.0f}, "
+        f"{scans.calls / found.pages:.2f} scans {per_us[1]:.0f}, {writes.calls / found.pages:.2f} writes of "
+        f"{writes.rows / found.pages:.1f} rows {per_us[2]:.0f}",
+    )
+    bench.row(
+        "of a page: everything else",
+        lease + response + commit - sum(per_us),
+        "µs",
+        note=f"with the store's calls the lease takes {lease:.0f}, the response {response:.0f}, the commit "
+        f"{commit:.0f}; robots.txt of its host included",
+    )
 
 
 def tell(bench: Bench, made: Made, base: Made, big: list[Turns], small: list[Turns], full: Turns) -> None:
@@ -118,9 +145,13 @@ def main() -> int:
             (folder / f"run-{number}").touch()
             small.append(turns(folder / str(options.base), number, **size))
             big.append(turns(folder / str(options.urls), number, **size))
-        full = turns(folder / str(options.urls), begun + options.rounds, slots=10_000, warm=12_000, pages=2_000)
-        (folder / f"run-{begun + options.rounds}").touch()
+        last = begun + options.rounds
+        parts = turns(folder / str(options.urls), last, **size, parts=True)
+        full = turns(folder / str(options.urls), last + 1, slots=10_000, warm=12_000, pages=2_000)
+        for number in (last, last + 1):
+            (folder / f"run-{number}").touch()
         tell(bench, made, base, big, small, full)
+        tell_parts(bench, parts)
     return bench.finish(keep=options.keep)
 
 

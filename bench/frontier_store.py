@@ -7,6 +7,7 @@ is written all over, as in a broad crawl. What that costs is what admission cost
 from __future__ import annotations
 
 import random
+import shutil
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -29,6 +30,7 @@ from gossamer.model.url import Url, parse
 from gossamer.policy.guard import parse_networks
 from gossamer.policy.networks import RangeSet, lane_id, net_id
 from gossamer.policy.scope import compile_scope
+from gossamer.ports.store import Store
 
 STARTED: Final = 1_790_000_000.0  # unix seconds, of the first start
 URLS_PER_HOST: Final = 50
@@ -88,7 +90,7 @@ def path(number: int) -> str:
     return f"/section-{number % 7}/an-article-about-something-{number}.html"
 
 
-def open_partition(store: RocksStore, now: float, slots: int) -> Partition:
+def open_partition(store: Store, now: float, slots: int) -> Partition:
     """The state machine of a broad crawl on a store."""
     config = Config(scope=Scope(mode="any"), frontier=FrontierConfig(slots=slots))
     none = RangeSet(())
@@ -122,10 +124,11 @@ def make(directory: Path, urls: int) -> Made:
     note = directory / MADE
     if note.exists():
         return msgspec.json.decode(note.read_bytes(), type=Made)
+    shutil.rmtree(directory, ignore_errors=True)  # half made: what is known there is not new
     hosts = max(1, urls // URLS_PER_HOST)
     store = RocksStore(directory / "state")
     partition = open_partition(store, STARTED, 1_000)
-    gate = _Gate(partition, store)
+    gate = Gate(partition, store)
     per_round = range(0, hosts, HOSTS_AT_ONCE)
     for first in range(0, URLS_PER_HOST, LINKS_AT_ONCE):
         for start in per_round:
@@ -162,7 +165,7 @@ def make(directory: Path, urls: int) -> Made:
     return made
 
 
-def _again(gate: _Gate, pages: list[list[Links]]) -> tuple[float, int]:
+def _again(gate: Gate, pages: list[list[Links]]) -> tuple[float, int]:
     """Offer links that are known, as many hosts to a page as when they were new; CPU seconds and how many."""
     for start in range(0, len(pages), HOSTS_AT_ONCE):
         gate.offer([links for page in pages[start : start + HOSTS_AT_ONCE] for links in page])
@@ -175,7 +178,7 @@ def disk_bytes(directory: Path) -> int:
     return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
 
 
-class _Gate:
+class Gate:
     """Offers the links of one page after another, and counts the time of that alone."""
 
     def __init__(self, partition: Partition, store: RocksStore) -> None:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from bench.frontier_store import Syncer, address, open_partition
+from bench.timed_store import Calls, TimedStore
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core.partition import Partition
 from gossamer.core.turn import Turn
@@ -40,6 +41,9 @@ class Turns(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
     cpu_s: float  # of the thread that does it all
     lease_cpu_s: float
+    response_cpu_s: float  # taking what came back
+    commit_cpu_s: float
+    store: tuple[Calls, Calls, Calls] | None  # reads, scans, writes; None when they were not looked at
     p50_ms: float  # CPU of a page: its lease and its end
     p99_ms: float
     max_ms: float  # CPU of one call
@@ -79,7 +83,7 @@ class Driver:
         self._offset = 0
         self._purged = now
         self.pages = 0
-        self.lease_cpu_s = 0.0
+        self.lease_cpu_s = self.response_cpu_s = self.commit_cpu_s = 0.0
         self.page_s: list[float] = []
         self.page_clock_s: list[float] = []
         self.call_s: list[float] = []
@@ -132,6 +136,7 @@ class Driver:
         began = _Since()
         jobs, events = self._partition.fetched(turn, outcome, digest, ROBOTS if is_robots else b"", self.now)
         took = [began.take()]
+        self.response_cpu_s += took[0].cpu_s
         for job in jobs:
             self._offset += RECORD_BYTES
             pointer = Pointer(SEGMENT, self._offset, RECORD_BYTES)
@@ -142,6 +147,7 @@ class Driver:
             began = _Since()
             self._partition.digested(made, self.now)
             took.append(began.take())
+            self.commit_cpu_s += took[-1].cpu_s
         self._partition.logged(len(events) + len(jobs))
         self.call_s += [each.cpu_s for each in took]
         if turn.kind is Kind.PAGE:
@@ -160,11 +166,14 @@ def memory() -> tuple[int, int]:
     return found["VmRSS"], found["VmHWM"]
 
 
-def measure(folder: Path, asked: float, now: float, slots: int, warm: int, pages: int) -> Turns:
-    """Open, lease, warm up, measure. `asked`: when the process was asked for, by the wall clock."""
+def measure(folder: Path, asked: float, now: float, slots: int, warm: int, pages: int, *, parts: bool) -> Turns:
+    """Open, lease, warm up, measure. `asked`: when the process was asked for, by the wall clock. `parts`: note what the
+    store takes of it, which takes a little itself.
+    """
     began_s = time.perf_counter()
     store = RocksStore(folder / "state")
-    partition = open_partition(store, now, slots)
+    timed = TimedStore(store) if parts else None
+    partition = open_partition(timed or store, now, slots)
     syncer = Syncer(store)
     open_s = time.perf_counter() - began_s
     driver = Driver(partition, syncer, now)
@@ -176,7 +185,9 @@ def measure(folder: Path, asked: float, now: float, slots: int, warm: int, pages
     driver.page_s.clear()
     driver.page_clock_s.clear()
     driver.call_s.clear()
-    driver.lease_cpu_s = 0.0
+    driver.lease_cpu_s = driver.response_cpu_s = driver.commit_cpu_s = 0.0
+    if timed is not None:
+        timed.forget()
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     driver.go(pages)
     wall_s, cpu_s = time.perf_counter() - wall_s, time.thread_time() - cpu_s
@@ -185,7 +196,9 @@ def measure(folder: Path, asked: float, now: float, slots: int, warm: int, pages
     store.close()
     each, by_clock = sorted(driver.page_s), sorted(driver.page_clock_s)
     return Turns(
-        pages=len(each), wall_s=wall_s, cpu_s=cpu_s, lease_cpu_s=driver.lease_cpu_s, p50_ms=each[len(each) // 2] * 1e3,
+        pages=len(each), wall_s=wall_s, cpu_s=cpu_s, lease_cpu_s=driver.lease_cpu_s,
+        response_cpu_s=driver.response_cpu_s, commit_cpu_s=driver.commit_cpu_s,
+        store=None if timed is None else (timed.reads, timed.scans, timed.writes), p50_ms=each[len(each) // 2] * 1e3,
         p99_ms=each[int(len(each) * 0.99)] * 1e3, max_ms=max(driver.call_s) * 1e3,
         p99_clock_ms=by_clock[int(len(by_clock) * 0.99)] * 1e3, first_lease_s=first_lease_s,
         open_s=open_s, rss_bytes=rss_bytes, peak_bytes=peak_bytes,
@@ -200,10 +213,10 @@ def main() -> int:
     parser.add_argument("--slots", type=int, default=1_000)
     parser.add_argument("--warm", type=int, default=1_000)
     parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--parts", action="store_true", help="note what the store takes of it")
     options = parser.parse_args()
-    found = measure(
-        options.folder, options.asked, options.start, options.slots, options.warm, options.pages
-    )  # fmt: skip
+    size = (options.slots, options.warm, options.pages)
+    found = measure(options.folder, options.asked, options.start, *size, parts=options.parts)
     sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     return 0
 

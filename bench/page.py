@@ -27,7 +27,8 @@ SAMPLES: Final = 60
 RATIO_MOST: Final = 1.3
 PAGE_MS_MOST: Final = 1.5
 SCRAPY_LEAST: Final = 10.0
-PEER_TIMEOUT_S: Final = 1_800.0
+PEER_TIMEOUT_S: Final = 900.0
+FAILURE_MAX_CHARS: Final = 200
 
 
 def options_of(served: Served, workers: int) -> dict[str, dict[str, Any]]:
@@ -109,22 +110,29 @@ def against_peers(bench: Bench, served: Served, hosts: int, workers: int) -> Non
     _, few, _ = crawled(served, "ours-few", served.seeds(served.port, FEW_HOSTS), workers)
     _, all_of_it, _ = crawled(served, "ours", served.seeds(served.port, hosts), workers)
     ours = all_of_it.beyond(few)
+    there = hosts * (served.pages + 1)
     bench.row(
         "with every page under two spellings: fetched more than once",
         all_of_it.requests - all_of_it.pages,
         "pages",
         most=0,
-        note=f"of {all_of_it.pages:,} on {hosts} hosts; {ours.useful_ms:.2f} ms of CPU each, start and stop apart",
+        note=f"of {all_of_it.pages:,} found, of {there:,} there, on {hosts} hosts; "
+        f"{ours.useful_ms:.2f} ms of CPU each, start and stop apart",
     )
     for other in peer.peers():
         if not other.needs.exists():
             bench.row(f"{other.name}: not installed here", 0, note="make peers")
             continue
-        little = peer.run(other, served, FEW_HOSTS, timeout_s=PEER_TIMEOUT_S)
-        ran = peer.run(other, served, hosts, timeout_s=PEER_TIMEOUT_S).beyond(little)
+        try:
+            little = peer.run(other, served, FEW_HOSTS, timeout_s=PEER_TIMEOUT_S)
+            whole = peer.run(other, served, hosts, timeout_s=PEER_TIMEOUT_S)
+        except SystemExit as failure:  # it costs its own rows, not ours
+            bench.row(f"{other.name}: failed here", 0, note=str(failure)[:FAILURE_MAX_CHARS])
+            continue
+        ran = whole.beyond(little)
         note = (
             f"{ran.requests:,} requests for {ran.pages:,} pages ({ran.wasted:.0%} for nothing), "
-            f"{ran.robots:,} for robots.txt, {ran.elapsed_s:.0f} s"
+            f"{ran.robots:,} for robots.txt, {ran.elapsed_s:.0f} s; it found {whole.pages:,} of {there:,} pages"
         )
         least = {"Scrapy": SCRAPY_LEAST, "spider-rs": 1.0}.get(other.name)
         bench.row(f"{other.name} {peer.version(other)}: CPU of a request", ran.request_ms, "ms", note=note)
@@ -136,10 +144,10 @@ def main() -> int:
     """Serve, crawl, tell."""
     arguments = parser(__doc__)
     arguments.add_argument("--hosts", type=int, default=500)
-    arguments.add_argument("--pages-per-host", type=int, default=40)
-    arguments.add_argument("--pages", type=int, default=10_000, help="fetched in each form")
-    arguments.add_argument("--peer-hosts", type=int, default=150)
-    arguments.add_argument("--peer-pages-per-host", type=int, default=20)
+    arguments.add_argument("--pages-per-host", type=int, default=100)
+    arguments.add_argument("--pages", type=int, default=40_000, help="fetched in each form")
+    arguments.add_argument("--peer-hosts", type=int, default=30)
+    arguments.add_argument("--peer-pages-per-host", type=int, default=150)
     arguments.add_argument("--workers", type=int, default=1)
     arguments.add_argument("--no-peers", action="store_true")
     options = arguments.parse_args()

@@ -86,9 +86,10 @@ def main() -> int:
     arguments.add_argument("--few", type=int, nargs="*", default=[100, 200, 400])
     arguments.add_argument("--few-seconds", type=float, default=50.0)
     arguments.add_argument("--workers", type=int, default=1)
+    arguments.add_argument("--rate", type=float, default=RATE_LEAST, help="pages a second that the web lasts for")
     options = arguments.parse_args()
     bench = Bench(2, "polite", "A second between two fetches of a host")
-    pages = int(max(options.few_seconds, options.seconds * 1.1 * max(RATE_LEAST, 700.0) / options.hosts)) + 10
+    pages = int(max(options.few_seconds, options.seconds * 1.1 * options.rate / options.hosts)) + 10
     with quick_web(options.hosts, pages) as served:
         for hosts in options.few:
             went = crawl(served, hosts, options.few_seconds, options.workers)

@@ -11,6 +11,7 @@ others are told with and without a campaign (utm_source). What is one page is fo
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import struct
 import zlib
@@ -191,6 +192,7 @@ def quick_web(
         jobs = [(str(site), list(range(hosts))[n::parts], hosts, pages, port, variants, plain) for n in range(parts)]
         with multiprocessing.get_context("spawn").Pool() as makers:
             makers.map(store_hosts, jobs, chunksize=1)
+        os.sync()  # or its pages are written out while a crawl is measured
         server = Nginx(folder / "nginx", http="open_file_cache max=20000;")
         server.names = {host_name(n): host_address(n) for n in range(hosts)}
         always = "on" if plain else "always"

@@ -2,13 +2,14 @@
 
 Everything that the loop calls is timed: steps of tasks, timers, readiness of sockets, and what comes over connections
 to servers and workers. A time counts by the clock and in CPU of the thread: on a busy machine only the second is
-ours.
+ours, unless the thread gave its core up itself, because it waited for a disk or a lock: then the clock counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -36,6 +37,12 @@ class Call(msgspec.Struct, frozen=True):
     cpu_ms: float
     what: str
     collected_ms: float  # of it, the garbage collector
+    waited: bool  # for a disk, a lock, another thread: not only for a core that others had
+
+    @property
+    def ours_ms(self) -> float:
+        """What it cost the loop, whatever others did on the machine."""
+        return self.wall_ms if self.waited else self.cpu_ms
 
 
 class Timed(msgspec.Struct):
@@ -66,15 +73,19 @@ class Watch:
             return function(*arguments)
         self._depth = 1
         collected_s = self._collected_s
+        waits = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
         began_s, began_cpu_s = time.perf_counter(), time.thread_time()
         try:
             return function(*arguments)
         finally:
             wall_s, cpu_s = time.perf_counter() - began_s, time.thread_time() - began_cpu_s
             self._depth = 0
-            self._note(function, began_s, wall_s, cpu_s, self._collected_s - collected_s)
+            waited = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw > waits
+            self._note(function, began_s, wall_s, cpu_s, self._collected_s - collected_s, waited=waited)
 
-    def _note(self, function: Callable[..., Any], began_s: float, wall_s: float, cpu_s: float, gc_s: float) -> None:
+    def _note(
+        self, function: Callable[..., Any], began_s: float, wall_s: float, cpu_s: float, gc_s: float, *, waited: bool
+    ) -> None:
         found = self.found
         found.calls += 1
         place = 0
@@ -83,7 +94,7 @@ class Watch:
         found.counts[place] += 1
         if wall_s >= KEPT_FROM_S and len(found.long) < KEPT_MAX:
             at_s = began_s - self._began_s
-            found.long.append(Call(at_s, wall_s * 1e3, cpu_s * 1e3, name_of(function), gc_s * 1e3))
+            found.long.append(Call(at_s, wall_s * 1e3, cpu_s * 1e3, name_of(function), gc_s * 1e3, waited))
 
     def _collector(self, phase: str, _info: dict[str, int]) -> None:
         if phase == "start":

@@ -1,9 +1,9 @@
-"""What TLS adds: `python -m bench.tls [--fetches N]`. Our client against nginx, TLS 1.3, one certificate for all
-hosts.
+"""What TLS adds: `python -m bench.tls [--fetches N] [--pages N]`. TLS 1.3, one certificate for all hosts.
 
 A page of the reference web is fetched in five ways: over a connection that is kept, and over a new one each time,
 without TLS, with a handshake in full, with a session taken up again. CPU of this process alone; the longest that one
-step of a handshake held the event loop up is measured around the step itself, in CPU and by the clock.
+step of a handshake held the event loop up is measured around the step itself, in CPU and by the clock. Then the whole
+program crawls the reference web, everything on, once without TLS and once with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any, Final, Literal
 import trustme
 import uvloop
 
-from bench.quick_web import QuickMaker
+from bench.page import crawled
+from bench.quick_web import QuickMaker, quick_web
 from bench.reference_web import host_address, host_name
 from bench.rows import Bench, parser
 from gossamer.adapters.clock import SystemClock
@@ -55,15 +56,21 @@ def noted(call: Callable[..., Any], took: Took) -> Callable[..., Any]:
     return run
 
 
-def served(folder: Path) -> tuple[Nginx, tuple[int, int, int], list[str]]:
-    """An nginx, not started: its ports without TLS, with sessions and without, and what it serves there."""
+def certified(folder: Path, hosts: int) -> tuple[Path, Path]:
+    """A certificate for so many hosts, and its key; this process and those that it starts trust it."""
     authority = trustme.CA()
-    leaf = authority.issue_cert(*(host_name(n) for n in range(HOSTS)))
+    leaf = authority.issue_cert(*(host_name(n) for n in range(hosts)))
     chain, key, trusted = folder / "chain.pem", folder / "key.pem", folder / "trusted.pem"
     chain.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
     key.write_bytes(leaf.private_key_pem.bytes())
     trusted.write_bytes((AUTHORITIES.read_bytes() if AUTHORITIES.exists() else b"") + authority.cert_pem.bytes())
     os.environ["SSL_CERT_FILE"] = str(trusted)
+    return chain, key
+
+
+def served(folder: Path) -> tuple[Nginx, tuple[int, int, int], list[str]]:
+    """An nginx, not started: its ports without TLS, with sessions and without, and what it serves there."""
+    certificate = certified(folder, HOSTS)
     ports = free_port(), free_port(), free_port()
     maker = QuickMaker(1, PAGES, ports[0], variants=False)
     site = folder / "site"
@@ -77,7 +84,7 @@ def served(folder: Path) -> tuple[Nginx, tuple[int, int, int], list[str]]:
     nginx.add("_", address="0.0.0.0", port=ports[0], extra=common)
     for port, sessions, cache in ((ports[1], "on", "shared:s:8m"), (ports[2], "off", "off")):
         extra = f"{common} ssl_protocols TLSv1.3; ssl_session_tickets {sessions}; ssl_session_cache {cache};"
-        nginx.add("_", address="0.0.0.0", port=port, extra=extra, certificate=(chain, key))
+        nginx.add("_", address="0.0.0.0", port=port, extra=extra, certificate=certificate)
     return nginx, ports, targets
 
 
@@ -166,10 +173,36 @@ async def measure(bench: Bench, ports: tuple[int, int, int], targets: list[str],
     )
 
 
+def crawls(bench: Bench, folder: Path, hosts: int, pages: int) -> None:
+    """Rows of two crawls of the same pages."""
+    certificate = certified(folder, hosts)
+    found = {}
+    for scheme in ("http", "https"):
+        with quick_web(hosts, pages // hosts, certificate=certificate if scheme == "https" else None) as web:
+            seeds = [f"{scheme}{seed.removeprefix('http')}" for seed in web.seeds(web.port)]
+            watched, ran, _ = crawled(web, "crawl", seeds, 1)
+        found[scheme] = watched.cpu_s / ran.requests * 1e3
+        if ran.pages != hosts * (pages // hosts + 1):
+            raise SystemExit(
+                f"bench: {ran.pages:,} pages came over {scheme}, and {hosts * (pages // hosts + 1):,} are there"
+            )
+        main_ms = watched.processes[watched.main].cpu_s / ran.requests * 1e3
+        bench.row(
+            f"CPU of a page over {scheme}, everything on",
+            found[scheme],
+            "ms",
+            note=f"{ran.pages:,} pages of {hosts} hosts, start and stop included; main process {main_ms:.2f} ms; "
+            f"{ran.requests / ran.elapsed_s:.0f} pages/s",
+        )
+    bench.row("what TLS adds to a page", found["https"] - found["http"], "ms", note="its share of connections included")
+
+
 def main() -> int:
     """Serve, fetch, tell."""
     arguments = parser(__doc__)
     arguments.add_argument("--fetches", type=int, default=4_000, help="in each of the five ways")
+    arguments.add_argument("--pages", type=int, default=6_000, help="crawled without TLS, and with it")
+    arguments.add_argument("--hosts", type=int, default=100)
     options = arguments.parse_args()
     if nginx_path() is None:
         raise SystemExit("bench: nginx is not installed (Debian: apt-get install nginx-light)")
@@ -183,6 +216,8 @@ def main() -> int:
             uvloop.run(measure(bench, ports, targets, options.fetches))
         finally:
             nginx.stop()
+        (folder / "crawls").mkdir()
+        crawls(bench, folder / "crawls", options.hosts, options.pages)
     return bench.finish(keep=options.keep)
 
 
