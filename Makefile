@@ -98,7 +98,8 @@ $(PEERS)/scrapy/.done: requirements/peers.txt
 
 $(PEERS)/spider/.done: bench/peers/spider/package-lock.json bench/peers/spider/crawl.mjs
 	@mkdir -p $(@D) && cp bench/peers/spider/* $(@D)/
-	@cd $(@D) && npm ci --silent
+# Not `npm ci`: npm 11 asks for the packages of every platform in the lock file.
+	@cd $(@D) && npm install --no-save --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(PEERS)/colly: bench/peers/colly/main.go bench/peers/colly/go.sum
