@@ -111,7 +111,7 @@ peers:
 		$(MAKE) --no-print-directory $(PEERS)/$$one || echo "make peers: $$one cannot be installed here: left out" >&2; \
 	done
 
-# An hour at full speed; docs/soak.md from what came of it. SECONDS=600: a shorter one.
+# An hour at full speed; docs/soak.md from what came of it. SECONDS=600: a shorter one, which proves nothing.
 soak: $(VENV)/.test packages
 	$(BIN)/python -m bench.soak --seconds $(SECONDS) $(ARGS)
 

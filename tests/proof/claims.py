@@ -8,6 +8,7 @@ tests     files or tests below `tests/` that try it; or
 command   a program that tries it, and writes or prints JSON:
 figures     the file it writes, from the root of the project, or "stdout"
 verdict     the value in it that is true when the claim holds; dots go into tables. The exit code must be 0 as well
+least       figures that must not be smaller, {name = number}: of a shorter run nothing is claimed
 result      the figures to show, with {names} of values in it
 alone       it takes hours: only `make proof CLAIM=name` runs it, the whole proof reads what it left
 counts    what is counted: "tests", "examples" (of Hypothesis), or the name of a property that tests record
@@ -17,6 +18,7 @@ minutes   the longest it may take
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from pathlib import Path
 
@@ -24,6 +26,7 @@ import msgspec
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+MARK_CHARS = 12
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +41,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: tuple[str, ...] = ()
     figures: str = "stdout"
     verdict: str = ""
+    least: dict[str, float] = msgspec.field(default_factory=dict)
     result: str = ""
     alone: bool = False
     minutes: float = 30.0
@@ -53,6 +57,12 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.command:
             return " ".join(self.command)
         return f"GOSSAMER_LONG=1 .venv/bin/python -m pytest {' '.join('tests/' + test for test in self.tests)}"
+
+    @property
+    def mark(self) -> str:
+        """Of what is claimed and what is run for it: a result counts for the claim that was tried and for no other."""
+        said = (self.claim, self.tests, self.command, self.verdict)
+        return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:MARK_CHARS]
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +89,11 @@ def claims(path: Path = HERE / "claims.toml") -> tuple[Claim, ...]:
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"claims of the same name: {sorted(twice)}")
     return found
+
+
+def runs(claim: Claim, test: str) -> bool:
+    """Whether trying a claim runs a test, or a file of tests."""
+    return any(test == named or test.startswith((f"{named}::", f"{named}/")) for named in claim.tests)
 
 
 def faults(path: Path = HERE / "faults.toml") -> tuple[Fault, ...]:

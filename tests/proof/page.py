@@ -11,8 +11,8 @@ HEAD = """\
 # Proof
 
 What Gossamer claims, how each claim is tried, how many times, and what came of it. `make proof` tries all of it and
-writes this page; `make proof CLAIM=name` tries one line and renews it. A line that was not tried, or did not
-hold, says so.
+writes this page; `make proof CLAIM=name` tries one line and renews it. A line that was not tried as it
+stands, or did not hold, says so.
 Examples are inputs that Hypothesis made up; tests are cases that pytest ran, none of them skipped.
 """
 
@@ -20,7 +20,7 @@ Examples are inputs that Hypothesis made up; tests are cases that pytest ran, no
 def page(claims: Sequence[Claim], trials: Mapping[str, Trial], faults: Sequence[Fault], machine: str) -> str:
     """The whole page."""
     tried = [trials[claim.name] for claim in claims if claim.name in trials]
-    held = sum(trial.holds for trial in tried)
+    held = sum(trials[claim.name].holds for claim in claims if counts(claim, trials.get(claim.name)))
     parts = [HEAD, f"**{held} of {len(claims)} claims hold.** {_when(tried)}{machine}\n"]
     for section in dict.fromkeys(claim.section for claim in claims):
         lines = [f"## {section}\n", "| claim | how it is tried | how many times | result | again |", "|" + " --- |" * 5]
@@ -29,6 +29,11 @@ def page(claims: Sequence[Claim], trials: Mapping[str, Trial], faults: Sequence[
     parts.append(_commands(claims))
     parts.append(_faults(faults))
     return "\n".join(parts)
+
+
+def counts(claim: Claim, trial: Trial | None) -> bool:
+    """Whether a trial says something of a claim: it was made of the claim as it is now."""
+    return trial is not None and trial.mark in ("", claim.mark)
 
 
 def _when(tried: Sequence[Trial]) -> str:
@@ -41,7 +46,9 @@ def _when(tried: Sequence[Trial]) -> str:
 
 def _line(claim: Claim, trial: Trial | None) -> str:
     count, result = (trial.count, trial.result) if trial else ("–", "not tried yet")
-    if trial and not trial.holds:
+    if trial and not counts(claim, trial):
+        result = f"not tried yet since the claim was changed (before: {result})"
+    elif trial and not trial.holds:
         result = f"**{result}**"
     cells = (claim.claim, claim.how, count, result)
     return f"| {' | '.join(_cell(text) for text in cells)} | `make proof CLAIM={claim.name}` |"

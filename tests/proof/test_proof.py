@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from tests.hostile.test_rows import rows
 from tests.proof import trial
-from tests.proof.claims import ROOT, Claim, claims, faults
+from tests.proof.claims import ROOT, Claim, claims, faults, runs
 from tests.proof.page import page
 from tests.proof.trial import Trial, attempt, examples, fill, look, read
 
@@ -37,6 +39,22 @@ def test_every_claim_names_tests_that_are_there() -> None:
 def test_every_fault_is_held_by_a_test_that_is_there() -> None:
     assert len(faults()) > 20
     assert [fault.what for fault in faults() if not exists(fault.test)] == []
+
+
+def test_every_test_that_is_named_is_run_by_a_claim() -> None:
+    """By `make proof`: a test that only has to be there could fail, and the page would not say so."""
+    named = {fault.test for fault in faults()} | {test for _, tests in rows() for test in tests}
+    assert len(named) > 150
+    assert sorted(test for test in named if not any(runs(claim, test) for claim in OF_TESTS)) == []
+
+
+def test_a_claim_runs_its_files_its_folders_and_its_single_tests_alone() -> None:
+    tests = ("a", "b/test_b.py", "c/test_c.py::test_one")
+    claim = Claim(name="x", section="s", claim="c", how="h", counts=("tests",), tests=tests)
+    for test in (*tests, "a/test_a.py", "a/test_a.py::test_one", "b/test_b.py::test_one"):
+        assert runs(claim, test), test
+    for test in ("ab/test_a.py", "b/test_bb.py", "b/test_c.py::test_one", "c/test_c.py", "c/test_c.py::test_one_more"):
+        assert not runs(claim, test), test
 
 
 @pytest.mark.parametrize("entry", ['tests = ["x.py"]\ncommand = ["x"]', "", 'tests = ["x.py"]\nsurprise = 1'])
@@ -146,6 +164,38 @@ def test_figures_of_the_last_time_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert found is not None
     assert (found.holds, found.count) == (True, "1234567 things")
     assert fill("{n:,}", {"n": 1234567}) == "1,234,567"
+
+
+def test_a_soak_that_was_shorter_than_an_hour_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "ROOT", tmp_path)
+    claim = next(claim for claim in claims() if claim.name == "soak")
+    path = tmp_path / claim.figures
+    path.parent.mkdir()
+    for seconds, holds in ((600.0, False), (3_500.0, False), (3_598.0, True), (3_600.0, True), (7_200.0, True)):
+        figures = {"holds": True, "duration_s": seconds, "pages": 1, "hosts": 1, "verify": "", "manners": {"short": 0}}
+        path.write_text(json.dumps(figures))
+        found = look(claim)
+        assert found is not None
+        assert found.holds is holds, found
+        assert ("at least" in found.result) is not holds
+    path.write_text(json.dumps(figures | {"holds": False}))
+    found = look(claim)
+    assert found is not None
+    assert not found.holds
+
+
+def test_a_result_counts_for_the_claim_that_was_tried() -> None:
+    claim = by_command("", verdict="")
+    same = msgspec.structs.replace(claim, how="otherwise", minutes=90.0, result="")
+    assert same.mark == claim.mark
+    for changed in ({"claim": "c and more"}, {"command": ("true",)}, {"verdict": "ok"}):
+        other = msgspec.structs.replace(claim, **changed)
+        tried = Trial(True, "7 things", "holds; 3.0 pages/s", 30.0, "2026-01-01 00:00", claim.mark)
+        assert "**1 of 1 claims hold.**" in page([claim], {"x": tried}, (), "")
+        text = page([other], {"x": tried}, (), "")
+        assert "**0 of 1 claims hold.**" in text
+        assert "not tried yet since the claim was changed (before: holds; 3.0 pages/s)" in text
+        assert "**1 of 1 claims hold.**" in page([other], {"x": msgspec.structs.replace(tried, mark="")}, (), "")
 
 
 def test_the_page_tells_what_held_what_did_not_and_what_was_not_tried() -> None:

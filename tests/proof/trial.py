@@ -33,6 +33,7 @@ class Trial(msgspec.Struct, frozen=True):
     result: str
     took_s: float
     date: str  # UTC, to the minute
+    mark: str = ""  # of the claim as it was then; "": not kept
 
 
 class Report(msgspec.Struct):
@@ -75,7 +76,7 @@ def attempt(claim: Claim) -> Trial:
         holds, count, result = _by_command(claim, again=True) if claim.command else _by_tests(claim)
     except (OSError, LookupError, TypeError, ValueError) as error:  # no figures, or not those that were promised
         holds, count, result = False, "–", f"could not be tried: {type(error).__name__}: {error}"
-    return _trial(holds, count, result, time.monotonic() - begun)
+    return _trial(claim, holds, count, result, time.monotonic() - begun)
 
 
 def look(claim: Claim) -> Trial | None:
@@ -84,12 +85,12 @@ def look(claim: Claim) -> Trial | None:
     if not path.is_file():
         return None
     holds, count, result = _by_command(claim, again=False)
-    trial = _trial(holds, count, result, 0.0)
+    trial = _trial(claim, holds, count, result, 0.0)
     return msgspec.structs.replace(trial, date=_date(path.stat().st_mtime))
 
 
-def _trial(holds: bool, count: str, result: str, took_s: float) -> Trial:
-    return Trial(holds, count, result, round(took_s, 1), _date(time.time()))
+def _trial(claim: Claim, holds: bool, count: str, result: str, took_s: float) -> Trial:
+    return Trial(holds, count, result, round(took_s, 1), _date(time.time()), claim.mark)
 
 
 def _date(seconds: float) -> str:
@@ -117,11 +118,13 @@ def _by_command(claim: Claim, *, again: bool) -> tuple[bool, str, str]:
     written = printed if claim.figures == "stdout" else (ROOT / claim.figures).read_bytes()
     figures: dict[str, Any] = json.loads(written)
     count = ", ".join(fill(text, figures) for text in claim.counts)
-    result = fill(claim.result, figures)
-    holds = code == 0 and (not claim.verdict or value(figures, claim.verdict) is True)
-    if code:
-        result = f"ended with code {code}; {result}"
-    return holds, count, f"{'holds' if holds else 'does not hold'}{'; ' if result else ''}{result}"
+    less = [name for name, least in claim.least.items() if value(figures, name) < least]
+    holds = code == 0 and not less and (not claim.verdict or value(figures, claim.verdict) is True)
+    said = ["holds" if holds else "does not hold"]
+    said += [f"ended with code {code}"] if code else []
+    said += [f"{name} is {value(figures, name):g}, at least {claim.least[name]:g} is asked for" for name in less]
+    said += [fill(claim.result, figures)] if claim.result else []
+    return holds, count, "; ".join(said)
 
 
 def value(figures: Any, name: str) -> Any:

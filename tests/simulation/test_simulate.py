@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,8 +62,8 @@ def test_a_small_web_for_days_keeps_every_promise(month: Month) -> None:
     assert [claim for claim in claims if not claim.holds] == []
     keys = {claim.key.rstrip("0123456789") for claim in claims}
     assert keys == {
-        "politeness", "robots", "site-budget", "level-starvation", "host-starvation", "host-first", "important-first",
-        "coverage-", "copies", "copies-mistaken", "traps", "freshness",
+        "politeness", "robots", "site-budget", "state", "memory", "records", "level-starvation", "host-starvation",
+        "host-first", "important-first", "coverage-", "copies", "copies-mistaken", "traps", "freshness",
     }  # fmt: skip
     assert month.turns > 3_000
     assert month.coverage.wanted == month.coverage.fetched > 2_000
@@ -74,6 +75,10 @@ def test_a_small_web_for_days_keeps_every_promise(month: Month) -> None:
     assert fresh == sorted(fresh, reverse=True)  # nothing is visited again so soon
     assert set(month.trapped) == {"calendar", "deep", "loop"} == set(month.trap_hosts)
     assert month.choices.count > 500
+    audit = month.audit
+    assert (audit.recounts, audit.rows, audit.records) == (1, month.totals.urls, month.totals.records)
+    assert audit.rows > audit.fetched > 2_000
+    assert audit.looks > month.turns // 50
 
 
 def test_one_seed_is_one_log_in_any_process(tmp_path: Path) -> None:
@@ -109,6 +114,11 @@ def test_every_claim_can_fail(month: Month) -> None:
     assert broken(month, impolite=1) == {"politeness"}
     assert broken(month, disobedient=1) == {"robots"}
     assert broken(month, site_pages_max=10_001) == {"site-budget"}
+    for wrong, keys in (
+        ({"miscounted": 1}, {"state"}), ({"past_bounds": 1}, {"memory"}), ({"unrecorded": 1}, {"records"}),
+        ({"recounts": 0}, {"state", "records"}), ({"looks": 0}, {"memory"}),
+    ):  # fmt: skip
+        assert broken(month, audit=msgspec.structs.replace(month.audit, **wrong)) == keys
     assert broken(month, host_wait=Wait(100.0, 99.0, "h")) == {"host-starvation"}
     assert broken(month, first_wait=Wait(100.0, 99.0, "h")) == {"host-first"}
     waits = list(month.level_waits)
@@ -199,6 +209,11 @@ def test_a_claim_that_fails_is_the_exit_code(
     assert "host h is asked \\x1b[31m too soon" in out
     assert cli.run(["simulate", "--quiet", "--json"]) == 1
     assert [c["key"] for c in json.loads(capsys.readouterr().out)["claims"] if not c["holds"]] == ["politeness"]
+    wrong = msgspec.structs.replace(month, audit=msgspec.structs.replace(month.audit, miscounted=3))
+    monkeypatch.setattr("gossamer.sim.month.simulate", lambda _plan, _progress: wrong)
+    assert cli.run(["simulate", "--quiet"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(rf"FAILED  state: faults of {month.audit.rows:,} URLs, counted anew 1× +0 +3\s", out)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

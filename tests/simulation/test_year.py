@@ -46,7 +46,12 @@ def tiny() -> list[bytes]:
 
 def test_a_small_web_for_two_months_keeps_every_bar(year: Year) -> None:
     assert [claim for claim in judge(year) if not claim.holds] == []
-    assert {claim.key for claim in judge(year)} == {"duplicates", "vain", "gone", "budget"}
+    keys = {claim.key for claim in judge(year)}
+    assert keys == {"politeness", "robots", "state", "memory", "records", "duplicates", "vain", "gone", "budget"}
+    assert year.turns > year.visits.refreshes > 1_000
+    assert (year.audit.recounts, year.audit.rows) == (3, year.totals.urls), "after 28 days, 56 and at the end"
+    assert year.audit.records == year.totals.records > year.audit.fetched > 1_000
+    assert year.audit.looks > year.turns // 50
     assert [round(week.day) for week in year.weeks] == [7, 14, 21, 28, 35, 42, 49, 56, 60]
     last = year.weeks[-1].state
     assert last.held > 0.9 * last.live
@@ -86,6 +91,10 @@ def test_every_claim_can_fail(year: Year) -> None:
     assert broken(weeks=weeks(unnoticed_days=98.0)) == {"gone"}
     busy = [msgspec.structs.replace(week, visits=Visits(refreshes=600, vain=350)) for week in year.weeks]
     assert broken(weeks=busy) == {"vain", "budget"}
+    assert broken(impolite=1) == {"politeness"}
+    assert broken(disobedient=1) == {"robots"}
+    for name, key in (("miscounted", "state"), ("past_bounds", "memory"), ("unrecorded", "records")):
+        assert broken(audit=msgspec.structs.replace(year.audit, **{name: 1})) == {key}
 
 
 def test_one_seed_is_one_year(tiny: list[bytes]) -> None:

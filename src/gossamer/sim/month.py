@@ -16,6 +16,7 @@ from gossamer.core.counters import Totals
 from gossamer.model.config import Config, Refresh, Scope
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
+from gossamer.sim.audit import Audit, Auditor
 from gossamer.sim.clock import VirtualClock
 from gossamer.sim.coverage import Coverage, cover
 from gossamer.sim.currency import Currency, Freshness
@@ -65,6 +66,7 @@ class Month(msgspec.Struct, kw_only=True):
     turns: int
     impolite: int
     disobedient: int
+    audit: Audit  # of the state, of memory, of records
     faults: list[str]
     host_wait: Wait  # of a host that might have been asked
     first_wait: Wait  # of a host, from its discovery to its first request
@@ -171,6 +173,7 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
         refresh=True,
     )
     onlooker = Onlooker(run.partition)
+    auditor = Auditor(run.partition, run.store, START)
     totals = run.context.counters.totals
     end, step = START + plan.days * DAY_S, min(1.0, plan.days / 10)
     due = step
@@ -179,6 +182,7 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
         log.take(run.events)
         for kept in (run.events, run.served, run.begun):
             kept.clear()
+        auditor.passed(run.clock.now())
         day = world.days_at(run.clock.now())
         progress(
             Progress(
@@ -193,10 +197,11 @@ def _simulate(plan: Plan, progress: Callable[[Progress], None], file: IO[bytes] 
         if day >= due - 1e-6:
             due += step
             currency.measure(day)
-    return _told(plan, world, run, onlooker, log, currency)
+    auditor.whole()
+    return _told(plan, world, run, onlooker, auditor.audit, log, currency)
 
 
-def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, currency: Currency) -> Month:
+def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, audit: Audit, log: _Log, currency: Currency) -> Month:
     limit = run.context.config.limits.site_pages
     return Month(
         plan=plan,
@@ -206,7 +211,8 @@ def _told(plan: Plan, world: World, run: Run, onlooker: Onlooker, log: _Log, cur
         turns=onlooker.turns,
         impolite=onlooker.impolite,
         disobedient=onlooker.disobedient,
-        faults=onlooker.faults,
+        audit=audit,
+        faults=[*onlooker.faults, *audit.faults],
         host_wait=onlooker.rested,
         first_wait=onlooker.first,
         work_max=onlooker.work_max,

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from gossamer.model.limits import LEVELS
+from gossamer.sim.audit import Audit
 from gossamer.sim.currency import Freshness
 from gossamer.sim.month import Month, configuration
 from gossamer.sim.onlooker import Wait, level_bound
@@ -52,24 +53,45 @@ def judge_rates(rates: list[Rate]) -> list[Claim]:
 def judge(month: Month) -> list[Claim]:
     """Everything that is claimed of the large run."""
     return [
-        *_manners(month), *_starvation(month), *_cover(month), *_copies(month), *_effort(month), *_fresh(month)
+        *manners(month.turns, month.impolite, month.disobedient), _budget(month), *audited(month.audit),
+        *_starvation(month), *_cover(month), *_copies(month), *_effort(month), *_fresh(month),
     ]  # fmt: skip
 
 
-def _manners(month: Month) -> list[Claim]:
-    of = f"of {month.turns:,}"
-    limit = configuration(month.plan).limits.site_pages
+def manners(turns: int, impolite: int, disobedient: int) -> list[Claim]:
+    """Each request was judged when it was made."""
+    of = f"of {turns:,}"
     return [
-        Claim("politeness", f"impolite requests, {of}", "0", str(month.impolite), not month.impolite),
+        Claim("politeness", f"impolite requests, {of}", "0", f"{impolite:,}", not impolite),
+        Claim("robots", f"requests against robots.txt, {of}", "0", f"{disobedient:,}", not disobedient),
+    ]
+
+
+def audited(audit: Audit) -> list[Claim]:
+    """State, memory and records: what was looked at, how often, and how much of it was wrong."""
+    return [
         Claim(
-            "robots", f"requests against robots.txt, {of}", "0", str(month.disobedient),
-            not month.disobedient,
+            "state", f"state: faults of {audit.rows:,} URLs, counted anew {audit.recounts}×", "0",
+            f"{audit.miscounted:,}", not audit.miscounted and audit.recounts > 0,
         ),
         Claim(
-            "site-budget", "most pages of one site, in 30 days", f"≤ {limit:,}", f"{month.site_pages_max:,}",
-            month.site_pages_max <= limit * math.ceil(month.plan.days / 30),
+            "memory", f"memory: bounds passed, in {audit.looks:,} looks", "0", f"{audit.past_bounds:,}",
+            not audit.past_bounds and audit.looks > 0,
+        ),
+        Claim(
+            "records", f"records: missing, of {audit.fetched:,} fetched URLs", "0", f"{audit.unrecorded:,}",
+            not audit.unrecorded and audit.recounts > 0,
         ),
     ]  # fmt: skip
+
+
+def _budget(month: Month) -> Claim:
+    limit = configuration(month.plan).limits.site_pages
+    most = month.site_pages_max
+    return Claim(
+        "site-budget", "most pages of one site, in 30 days", f"≤ {limit:,}", f"{most:,}",
+        most <= limit * math.ceil(month.plan.days / 30),
+    )  # fmt: skip
 
 
 def _starvation(month: Month) -> list[Claim]:

@@ -13,9 +13,11 @@ import msgspec
 from gossamer.core.counters import Totals
 from gossamer.model.config import Config, Refresh, Scope
 from gossamer.model.page import Digest, Job
+from gossamer.sim.audit import Audit, Auditor
 from gossamer.sim.clock import VirtualClock
 from gossamer.sim.laws import DAY_S
 from gossamer.sim.month import Progress
+from gossamer.sim.onlooker import Onlooker
 from gossamer.sim.run import Run
 from gossamer.sim.world import START
 from gossamer.sim.worldhost import CDN, as_number
@@ -26,6 +28,7 @@ from gossamer.sim.yearworld import YearWorld
 WEEK_DAYS: Final = 7.0
 LOOK_S: Final = 60.0  # between two looks into the calendar: a year has six million of the five seconds of a real crawl
 READ_EVENTS: Final = 5_000  # log lines gathered before they are read
+RECOUNT_EVERY_S: Final = 4 * WEEK_DAYS * DAY_S  # between two recounts of the whole state
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +65,11 @@ class Year(msgspec.Struct, kw_only=True):
     kinds: dict[str, Stored]  # by what was fetched
     totals: Totals
     max_interval_days: float
+    turns: int  # requests, of any kind
+    impolite: int
+    disobedient: int
+    audit: Audit  # of the state, of memory, of records
+    faults: list[str]
 
 
 class YearRun(Run):
@@ -95,6 +103,7 @@ def simulate(plan: Plan, progress: Callable[[Progress], None] = lambda _progress
     clock = VirtualClock(START)
     run = YearRun(world, config, world.seeds(), clock=clock, seed=plan.seed, cdn=CDN, as_of=as_number)
     run.account = Account()
+    onlooker, auditor = Onlooker(run.partition), Auditor(run.partition, run.store, START, RECOUNT_EVERY_S)
     weeks: list[Week] = []
     end, due = START + plan.days * DAY_S, START + WEEK_DAYS * DAY_S
     visits, stored = msgspec.structs.replace(book.visits), msgspec.structs.replace(run.account.total)
@@ -104,12 +113,14 @@ def simulate(plan: Plan, progress: Callable[[Progress], None] = lambda _progress
         over = clock.now() >= min(due, end)
         if over or len(run.events) >= READ_EVENTS:
             _read(run, book)
+            auditor.passed(clock.now())
             progress(_progress(plan, world, run, book))
         if over:
             due += WEEK_DAYS * DAY_S
             due = end if end - due < WEEK_DAYS / 2 * DAY_S else due  # a day or two are no week
             weeks.append(_week(plan, world, run, book, visits, stored))
             visits, stored = msgspec.structs.replace(book.visits), msgspec.structs.replace(run.account.total)
+    auditor.whole()
     return Year(
         plan=plan,
         world_pages=sum(host.size for host in world.all),
@@ -121,6 +132,11 @@ def simulate(plan: Plan, progress: Callable[[Progress], None] = lambda _progress
         kinds=run.account.kinds,
         totals=run.context.counters.totals,
         max_interval_days=config.refresh.max_interval_s / DAY_S,
+        turns=onlooker.turns,
+        impolite=onlooker.impolite,
+        disobedient=onlooker.disobedient,
+        audit=auditor.audit,
+        faults=[*onlooker.faults, *auditor.audit.faults],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Final
 
-from gossamer.sim.verdicts import Claim
+from gossamer.sim.verdicts import Claim, audited, manners
 from gossamer.sim.year import Week, Year
 from gossamer.sim.yearbook import Visits
 
@@ -31,6 +31,8 @@ def judge(year: Year) -> list[Claim]:
     share = year.stored.share
     vain = visits.vain / max(1, visits.refreshes)
     claims = [
+        *manners(year.turns, year.impolite, year.disobedient),
+        *audited(year.audit),
         Claim(
             "duplicates", "payload bytes stored although their content was there", f"< {DUPLICATES_MAX:.0%}",
             f"{share:.2%}", share < DUPLICATES_MAX,

@@ -18,6 +18,7 @@ from gossamer.surface.terminal import escape
 from gossamer.surface.units import plural, show_count, show_duration, show_size
 
 ROWS_MAX: Final = 14  # of the table over time
+FAULTS_SHOWN: Final = 5
 
 
 class YearView:
@@ -32,6 +33,10 @@ class YearView:
         yield self._head()
         yield Text("")
         yield _claims(self._claims)
+        if self._year.faults:
+            yield Text("")
+            yield Text("Faults", style="bold")
+            yield Text("\n".join(escape(fault) for fault in self._year.faults[:FAULTS_SHOWN]))
         yield Text("")
         yield Text("Over time", style="bold")
         yield _time(self._year.weeks)
