@@ -1,7 +1,8 @@
 """The verdict on a soak: did anything grow between its second and its last quarter, and was every gap kept.
 
 The first quarter warms up: caches fill, hosts are met. A quarter's figure is the median of its samples. A measure holds
-when the last quarter's figure is within TOLERANCE of the second's.
+when the last quarter's figure is within TOLERANCE of the second's. A time may also be divided by what a fixed piece of
+Python took in the same quarter: a machine that others slow down is not a crawler that has grown slow.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bench.soak_watch import Sample
 TOLERANCE: Final = 0.10
 COUNT_SLACK: Final = 1.0  # threads are few: one more or less is no growth
 TIME_SLACK_MS: Final = 1.0  # the crawler's log has milliseconds
+REFERENCE: Final = "reference_ms"
 LOAD_LEAST: Final = 0.8  # of the second quarter's pages/s: else the last quarter was an easier one
 
 
@@ -54,6 +56,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     second: float
     last: float
     change: float  # share of the second quarter's figure
+    beside: float = 0.0  # the same, a time divided by how much slower the machine had become
     holds: bool
 
 
@@ -84,7 +87,19 @@ def judge(samples: Sequence[Sample], duration_s: float) -> list[Finding]:
             second=before,
             last=after,
             change=_change(before, after),
+            beside=_change(before, after),
             holds=before > 0 and after >= LOAD_LEAST * before,
+        )
+    )
+    found.append(
+        Finding(
+            name="a fixed piece of Python, CPU (the machine)",
+            unit="ms",
+            second=figure(second, REFERENCE),
+            last=figure(last, REFERENCE),
+            change=slowed(second, last) - 1,
+            beside=0.0,
+            holds=True,
         )
     )
     return found
@@ -92,6 +107,8 @@ def judge(samples: Sequence[Sample], duration_s: float) -> list[Finding]:
 
 def _compare(measure: Measure, second: Sequence[Sample], last: Sequence[Sample]) -> Finding:
     before, after = figure(second, measure.field), figure(last, measure.field)
+    even = after / slowed(second, last) if measure.unit == "ms" else after
+    most = max(TOLERANCE * before, measure.slack)
     scale = 1e6 if measure.unit == "MB" else 1.0
     return Finding(
         name=measure.name,
@@ -99,8 +116,15 @@ def _compare(measure: Measure, second: Sequence[Sample], last: Sequence[Sample])
         second=before / scale,
         last=after / scale,
         change=_change(before, after),
-        holds=abs(after - before) <= max(TOLERANCE * before, measure.slack),
+        beside=_change(before, even),
+        holds=min(abs(after - before), abs(even - before)) <= most,
     )
+
+
+def slowed(second: Sequence[Sample], last: Sequence[Sample]) -> float:
+    """How much longer the machine took in the last quarter for what takes no longer by itself; 1 when unknown."""
+    before, after = figure(second, REFERENCE), figure(last, REFERENCE)
+    return after / before if before and after else 1.0
 
 
 def _change(before: float, after: float) -> float:

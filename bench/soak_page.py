@@ -75,7 +75,7 @@ def write(soak: Soak, folder: Path) -> list[Path]:
 def page(soak: Soak) -> str:
     """The page for a person."""
     rows = "\n".join(
-        f"| {f.name} | {_number(f.second)} {f.unit} | {_number(f.last)} {f.unit} | {f.change:+.1%} | "
+        f"| {f.name} | {_number(f.second)} {f.unit} | {_number(f.last)} {f.unit} | {f.change:+.1%} | {f.beside:+.1%} | "
         f"{'holds' if f.holds else '**does not hold**'} |"
         for f in soak.findings
     )
@@ -101,12 +101,14 @@ the crawl goes on. What is measured is written down every {soak.every_s:g} s.
 
 A figure is the median of its quarter's samples. It holds when the last quarter's is within 10 % of the second
 quarter's; the first one warms up (hosts are met, caches fill). Fetch and commit times are of ordinary hosts.
+A time also holds when its change beside the machine does: divided by what a fixed piece of Python, timed at every
+look, took longer in the last quarter.
 
 What grows with the number of URLs ends at a named bound: in the main process `BLOCK_CACHE_BYTES`, `WRITE_BUFFERS_BYTES`
 and `KNOWN_GENERATION_MAX`, in a worker `REMEMBERED_MAX` (links) and the index of the open segment.
 
-| measure | second quarter | last quarter | change | |
-| --- | ---: | ---: | ---: | --- |
+| measure | second quarter | last quarter | change | beside the machine | |
+| --- | ---: | ---: | ---: | ---: | --- |
 {rows}
 
 | | |

@@ -13,10 +13,11 @@ from typing import Final
 
 import msgspec
 
-from bench.harness import TICKS_PER_S, tree
+from bench.harness import TICKS_PER_S, calibration_ms, tree
 from gossamer.surface.statusfile import read_status
 
 READ_BYTES: Final = 1 << 20
+REFERENCE_ROUNDS: Final = 200_000  # some 10 ms of CPU at each look
 RUNNING: Final = frozenset(("crawling", "paused"))
 
 
@@ -53,6 +54,7 @@ class Sample(msgspec.Struct, kw_only=True):
     archive_bytes: int = 0
     state_bytes: int = 0
     log_bytes: int = 0
+    reference_ms: float = 0.0  # CPU of a fixed piece of Python: how slow the machine was; 0: not looked at
 
 
 class _Line(msgspec.Struct):
@@ -132,6 +134,7 @@ class Watcher:
             archive_bytes=snapshot.archive_bytes,
             state_bytes=_size(self._directory / "state"),
             log_bytes=_size(self._directory / "log"),
+            reference_ms=calibration_ms(REFERENCE_ROUNDS),
         )
         try:
             for pid in tree(self._pid):

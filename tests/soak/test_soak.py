@@ -35,10 +35,11 @@ def test_a_short_soak_from_end_to_end(tmp_path: Path) -> None:
     assert result.manners.shortest_gap_s > 0
     assert sum(result.failures.values()) > 0, "nothing hostile was met"
     assert {"200", "301", "404"} <= set(result.statuses)
-    assert len(result.findings) == len(MEASURES) + 1
+    assert len(result.findings) == len(MEASURES) + 2
     assert len(result.samples) > SECONDS / 2
     last = result.samples[-1]
     assert min(last.rss_main_bytes, last.rss_workers_bytes, last.files_main, last.threads_main, last.state_bytes) > 0
+    assert min(sample.reference_ms for sample in result.samples) > 0
     assert max(sample.fetch_p95_ms for sample in result.samples) > 0
     assert max(sample.commit_p95_ms for sample in result.samples) > 0
     written = soak_page.write(result, tmp_path)
@@ -62,7 +63,7 @@ def samples(**last: float) -> list[Sample]:
 def test_what_stays_the_same_holds() -> None:
     findings = judge(samples(), DURATION_S)
     assert [finding.name for finding in findings if not finding.holds] == []
-    assert len(findings) == 13
+    assert len(findings) == 14
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -75,7 +76,31 @@ def test_every_measure_is_held_within_a_tenth(field: str, factor: float, holds: 
 
 @pytest.mark.parametrize(("factor", "holds"), [(0.85, True), (0.75, False), (2.0, True)])
 def test_a_last_quarter_with_less_to_do_says_nothing(factor: float, holds: bool) -> None:
-    assert judge(samples(pages_per_s=factor), DURATION_S)[-1].holds is holds
+    findings = {finding.name: finding for finding in judge(samples(pages_per_s=factor), DURATION_S)}
+    assert findings["pages a second (at least 80%)"].holds is holds
+
+
+TIMES = [measure.field for measure in MEASURES if measure.unit == "ms"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "times", "holds"),
+    [(1.2, 1.2, True), (1.2, 1.3, True), (1.2, 1.35, False), (1.0, 1.12, False), (1.2, 1.0, True)],
+)
+def test_times_are_held_against_a_machine_that_others_slow_down(machine: float, times: float, holds: bool) -> None:
+    looked = samples(**dict.fromkeys(TIMES, times))
+    for place, sample in enumerate(looked):
+        sample.reference_ms = 10.0 * (machine if place >= 30 else 1.0)
+    findings = judge(looked, DURATION_S)
+    assert {finding.holds for finding in findings if finding.unit == "ms" and "Python" not in finding.name} == {holds}
+    assert findings[-1].change == pytest.approx(machine - 1)
+
+
+def test_memory_is_not_excused_by_a_slow_machine() -> None:
+    looked = samples(rss_main_bytes=1.12)
+    for place, sample in enumerate(looked):
+        sample.reference_ms = 10.0 * (1.2 if place >= 30 else 1.0)
+    assert [finding.name for finding in judge(looked, DURATION_S) if not finding.holds] == ["RSS of the main process"]
 
 
 def line(end: float, took: float, address: str, method: str = "GET") -> str:
