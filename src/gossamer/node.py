@@ -345,7 +345,7 @@ class Node:
             view.show(self.snapshot())
             check_disk(self.directory)
             self.operator.look()
-            self.pipeline.dispatch.lack(memory.lacking())
+            self.pipeline.dispatch.lack(memory.lacking(), self.pool.lacking)
             self._tend_segments()
             reached = self.monitor.budget_reached()
             if reached and not self.ending:

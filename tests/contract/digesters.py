@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from gossamer.adapters.digest.pool import DigestPool
 from gossamer.adapters.warc.reader import Reader
 from gossamer.model.config import Config, Scope, Workers
-from gossamer.model.errors import ArchiveError
+from gossamer.model.errors import ArchiveError, StoreError
 from gossamer.model.page import Digest, Job, Pointer
 from gossamer.policy.scope import compile_scope
 from gossamer.ports.digester import Digester
@@ -32,6 +32,12 @@ def accident(page):
         os.kill(os.getpid(), signal.SIGSEGV)
     if "hang" in page.url:
         time.sleep(1000)
+    if "unwritable" in page.url:
+        written = os.pwrite
+        def refuse(*_):
+            os.pwrite = written
+            raise OSError(5, os.strerror(5))
+        os.pwrite = refuse
 """
 HOOK = {"gossamer.digest": "accidents = MODULE:accident"}
 ERRORS = {"crash": "digest-crash", "hang": "digest-timeout"}
@@ -96,6 +102,8 @@ class Simulated:
         archive: list[str] = []
 
         def make(job: Job) -> Digest:
+            if "unwritable" in job.url:
+                raise StoreError("cannot write the archive: Input/output error")
             archive.append(job.url)
             error = next((error for word, error in ERRORS.items() if word in job.url), "")
             title = "" if error else job.url.rpartition("/")[2]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.model.errors import DiskFullError, GossamerError
+from gossamer.model.errors import DiskFullError, GossamerError, StoreError
 from gossamer.model.page import Digest, Job
 from tests.contract.digesters import ACCIDENTS, ERRORS, HOOK, WORLDS, Body, Place, World
 from tests.digest.conftest import Install
@@ -132,6 +132,20 @@ def test_a_full_disk_is_an_error_of_every_call_that_meets_it(bench: Bench) -> No
         assert before.pointer is not None
         assert place.stored(before.pointer) == job(0).url
         place.free_disk()
+
+    bench.run(body)
+
+
+def test_an_archive_that_fails_is_an_error_of_the_call_and_no_pages_fault(bench: Bench) -> None:
+    async def body(place: Place) -> None:
+        for number in ("unwritable-1", "unwritable-2"):
+            with pytest.raises(StoreError, match="Input/output error") as caught:
+                await place.digester.digest(job(number))
+            assert "\n" not in str(caught.value)
+        assert place.digester.load() == 0
+        found = await place.digester.digest(job(3))
+        assert found.pointer is not None
+        assert place.stored(found.pointer) == job(3).url
 
     bench.run(body)
 

@@ -348,7 +348,7 @@ def test_a_full_disk_is_an_error_of_the_call(run: Run, tmp_path: Path) -> None:
     async def body(pool: DigestPool) -> None:
         original = pool._resolve
         pool._resolve = lambda digest: original(  # type: ignore[method-assign]
-            Digest(id=digest.id, pointer=None, disk_full=True, error="archive: no room for it")
+            Digest(id=digest.id, pointer=None, unwritten="full", error="archive: no room for it")
         )
         with pytest.raises(DiskFullError, match=r"^no room for it"):
             await pool.digest(page(1))

@@ -1,4 +1,7 @@
-"""No room for the state, the archive or the log: exit code 3, one line, and the same command goes on afterwards."""
+"""No room for the state, the archive or the log: exit code 3, one line, and the same command goes on afterwards.
+
+An archive that cannot be written for another reason: the same with exit code 5.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.model.errors import StoreError
+from gossamer.surface.machine import check_disk
 from tests.faults.conftest import MakeCrawl, Site, told, whole
 from tests.faults.test_machine import blames_nobody
 from tests.support.crawl import Crawl
+from tests.support.hooks import put
 from tests.support.web import Web
 
 DISK_FULL = 3
+STORE = 5
 IN_FLIGHT_MAX = 10  # pages between their request and their commit when the fault comes
 PARTS = ("state", "archive", "log")
 MIB = 1 << 20
@@ -152,3 +159,84 @@ def test_a_quota_that_is_reached_again_and_again(web: Web, make_crawl: MakeCrawl
         assert crawl.started[-1].wait(60) == 0, crawl.output[-3000:]
     blames_nobody(crawl)
     whole(crawl, site, refetched_max=3 * IN_FLIGHT_MAX)
+
+
+# Workers that cannot write from the moment on when a file is there.
+BREAKING = """
+import os
+from pathlib import Path
+
+def breaking(page):
+    if Path({flag!r}).exists():
+        def refuse(*_):
+            raise OSError({code}, os.strerror({code}))
+        os.pwrite = refuse
+"""
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EROFS])
+def test_an_archive_that_breaks_while_crawling(
+    web: Web, make_crawl: MakeCrawl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A page that cannot be archived for such a reason is nobody's fault, and no other is asked for."""
+    flag, packages = tmp_path / "broken", tmp_path / "packages"
+    put(
+        packages,
+        "breaking",
+        BREAKING.format(flag=str(flag), code=code),
+        {"gossamer.digest": "breaking = MODULE:breaking"},
+    )
+    known = (str(packages), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, known)))
+    site = Site(web, 150)
+    crawl = make_crawl(site.url)
+    process = crawl.start("--quiet")
+    site.await_pages(crawl, 20)
+    flag.touch()
+    assert process.wait(30) == STORE, crawl.output[-3000:]
+    told(crawl.output, str(crawl.archive), os.strerror(code), "same command")
+    assert len(site.asked()) < len(site.targets)
+    again = crawl.run()
+    assert again.code == STORE, "still broken"
+    told(again.err, os.strerror(code))
+    assert len(site.asked()) < len(site.targets)
+    flag.unlink()
+    checked = crawl.ask("verify")
+    assert checked.code == 0, checked.words[-3000:]
+    assert crawl.run().code == 0
+    blames_nobody(crawl)
+    whole(crawl, site, refetched_max=2 * IN_FLIGHT_MAX)
+
+
+def test_a_read_only_volume_at_the_start(web: Web, volume: Volume, make_crawl: MakeCrawl) -> None:
+    site = Site(web, 10)
+    crawl = make_crawl(site.url)
+    volume(crawl.archive, 60 * MIB)
+    subprocess.run(["mount", "-o", "remount,ro", str(crawl.archive)], check=True)
+    result = crawl.run()
+    assert result.code == STORE, result.words
+    told(result.err, str(crawl.archive), "cannot be written", "same command")
+    assert site.asked() == []
+    subprocess.run(["mount", "-o", "remount,rw", str(crawl.archive)], check=True)
+    assert crawl.run().code == 0
+    blames_nobody(crawl)
+    whole(crawl, site, refetched_max=0)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    for name in PARTS:
+        (tmp_path / name).mkdir()
+    check_disk(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, *_, **__: Path(path).name != part)
+    with pytest.raises(StoreError, match=f"/{part} cannot be written .* same command goes on"):
+        check_disk(tmp_path)
+
+
+def test_a_disk_that_answers_no_question_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "statvfs", fail)
+    with pytest.raises(StoreError, match="/state: Input/output error"):
+        check_disk(tmp_path)

@@ -68,6 +68,28 @@ def test_no_descriptors_pauses_the_crawl_and_blames_no_host(web: Web, make_crawl
     whole(crawl, site, refetched_max=0)
 
 
+def test_no_descriptors_in_a_worker_pause_the_crawl_and_cost_no_page(web: Web, make_crawl: MakeCrawl) -> None:
+    """They run out when it begins another segment."""
+    site = Site(web, 150, page_bytes=40_000)
+    crawl = make_crawl(site.url, options={"archive": {"segment_size": 1 << 20}})
+    process = crawl.start()
+    site.await_pages(crawl, 10)
+    workers = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    limits = {pid: resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in workers}
+    for pid, (_, hard) in limits.items():
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, hard))  # it keeps the files it has
+    found = wait_for_state(crawl, "paused")
+    assert "Too many open files" in found["state_detail"], found
+    assert found["bound"]["name"] == "network"
+    assert len(site.asked()) < len(site.targets)
+    for pid, before in limits.items():
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert process.wait(90) == 0, crawl.output[-3000:]
+    blames_nobody(crawl)
+    whole(crawl, site, refetched_max=0)
+    assert len(crawl.warcs()) > 1
+
+
 def test_no_resolver_pauses_the_crawl_until_it_is_back(web: Web, make_crawl: MakeCrawl) -> None:
     site = Site(web, 10)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

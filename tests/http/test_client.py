@@ -13,12 +13,16 @@ import pytest
 import uvloop
 
 from gossamer.adapters.http import trouble
+from gossamer.adapters.http.body import LengthBody
 from gossamer.adapters.http.client import HttpClient
+from gossamer.adapters.http.exchange import Exchange
+from gossamer.adapters.http.response import Response
 from gossamer.model.page import Failure, Outcome
 from gossamer.policy.guard import parse_networks
 from tests.http.raw_server import (
     RUNNERS,
     FixedClock,
+    Handler,
     Peer,
     RawServer,
     answer,
@@ -254,3 +258,57 @@ def test_fault_of_our_own_code_does_not_escape(monkeypatch: pytest.MonkeyPatch) 
     outcome = get(HELLO)
     assert outcome.failure is Failure.PROTOCOL
     assert "internal error: ZeroDivisionError" in outcome.failure_detail
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [(Response, "_feed_head"), (LengthBody, "feed"), (LengthBody, "payload"), (HttpClient, "_connected")],
+)
+def test_no_memory_left_is_our_own_fault(runner: str, where: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it runs out: in a callback of the socket, in the middle of a body, when the body is put together."""
+
+    def refuse(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(where, name, refuse)
+    outcome = RUNNERS[runner](fetch_once(answer(HELLO)))
+    assert (outcome.failure, outcome.failure_detail) == (Failure.OURS, "out of memory")
+    assert (outcome.status, outcome.truncated) == (0, "")
+
+
+def test_no_memory_left_for_a_handshake_is_our_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Exchange, "_unexpected", refuse)
+    outcome = uvloop.run(fetch_once(answer_at_once(b"\x15\x03\x03\x00\x02\x02\x28"), scheme="https"))
+    assert outcome.failure is Failure.OURS
+    assert "MemoryError" in outcome.failure_detail
+
+
+def answer_at_once(data: bytes) -> Handler:
+    """A server that speaks first."""
+
+    async def handle(peer: Peer) -> None:
+        await peer.send(data)
+        await peer.reader.read()
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (MemoryError(), True),
+        (OSError(errno.ENOBUFS, "No buffer space available"), True),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), False),
+        (None, False),
+    ],
+)
+def test_whose_fault_half_a_body_is(error: Exception | None, *, ours: bool) -> None:
+    """Half a body that our machine cut off says nothing of the page; one that the server cut off is kept."""
+    response = Response(make_request(1))
+    response.feed(HELLO[:-2])
+    response.eof("" if error is None else str(error) or type(error).__name__)
+    assert bool(trouble.broken_off(response, error)) is ours

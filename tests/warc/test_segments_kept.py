@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
+import pytest
+
 from gossamer.adapters.segments import Segments
+from gossamer.model.errors import DiskFullError, GossamerError, StoreError
 from gossamer.model.page import Pointer
 from tests.support.warc import PREFIX, by_warcio, make_job, make_writer, warcio_check
 
@@ -112,3 +116,26 @@ def test_a_segment_that_no_commit_refers_to_is_put_aside_at_a_start(tmp_path: Pa
     assert not (tmp_path / NAME).exists()
     assert (tmp_path / (NAME + ".orphan")).exists()
     assert (tmp_path / NAME.replace("00000", "00001")).stat().st_size == other[-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(errno.EROFS, StoreError), (errno.EIO, StoreError), (errno.ENOSPC, DiskFullError)]
+)
+def test_a_disk_that_fails_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[GossamerError]
+) -> None:
+    ends = written(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    segments = Segments(tmp_path, {NAME: ends[1]}, frozenset({NAME}))
+    workers = Writers()
+    workers.abandoned[NAME] = ends[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", fail)
+        patch.setattr(os, "unlink", fail)
+        for work in (segments.recover, lambda: segments.tend(workers), Segments(tmp_path, {}, frozenset()).recover):
+            with pytest.raises(kind, match=os.strerror(code)):
+                work()
+    assert segments.recover().finished == (NAME,)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.adapters.warc import cdxj, files
 from gossamer.adapters.warc import writer as writer_module
 from gossamer.adapters.warc.check import iterate_segments
 from gossamer.adapters.warc.reader import Reader
-from gossamer.model.errors import ArchiveError, DiskFullError
+from gossamer.model.errors import ArchiveError, DiskFullError, StoreError
 from gossamer.model.page import Pointer
 from tests.support.warc import PREFIX, archive, by_warcio, make_job, make_writer, warcio_check
 
@@ -150,7 +151,7 @@ def test_remains_of_a_write_that_could_not_be_cut_off_are_cut_later(
     with file_size_limit(end + 500), pytest.raises(DiskFullError):
         writer.write(make_job(payload=os.urandom(5_000)), metadata={})
     assert (tmp_path / (first.segment + ".open")).stat().st_size == end + 500
-    with pytest.raises(ArchiveError, match="cannot cut"):
+    with pytest.raises(StoreError, match="cannot cut"):
         writer.close()
     monkeypatch.setattr(os, "ftruncate", real)
     writer.close()
@@ -198,3 +199,27 @@ def test_finishing_again_changes_nothing_that_is_finished(tmp_path: Path) -> Non
     before = path.read_bytes()
     archive(tmp_path, make_job(payload=b"other"))
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("step", ["index", "name", "directory"])
+def test_a_rotation_that_failed_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    writer = make_writer(tmp_path, segment_bytes=1)
+    pointers = [writer.write(make_job(), metadata={})]
+    writer.sync()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        where, name = {"index": (cdxj, "save"), "name": (Path, "rename"), "directory": (files, "sync_directory")}[step]
+        patch.setattr(where, name, refuse)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="Too many open files"):
+                writer.write(make_job(), metadata={})
+    pointers.append(writer.write(make_job(), metadata={}))
+    writer.close()
+    assert writer.closed == [pointer.segment for pointer in pointers]
+    assert sorted(path.name for path in tmp_path.glob("*.warc.gz")) == sorted(p.segment for p in pointers)
+    assert len(list(tmp_path.glob("*.warc.gz.cdxj"))) == 2
+    reader = Reader(tmp_path)
+    assert [reader.read(pointer).payload for pointer in pointers] == [b"<p>hello</p>"] * 2

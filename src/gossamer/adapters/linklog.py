@@ -13,6 +13,7 @@ stop at the first frame that is not whole; recovery cuts the file there. A segme
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator
@@ -129,7 +130,8 @@ class LinkLog:
         except OSError:
             return False  # readers pass over the rest of a file behind a frame that is not whole
         finally:
-            os.close(fd)
+            with contextlib.suppress(OSError):
+                os.close(fd)
         return True
 
 

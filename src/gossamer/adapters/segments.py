@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from gossamer.adapters.warc.files import OPEN, SUFFIX
+from gossamer.adapters.warc.files import OPEN, SUFFIX, passes, told
 from gossamer.adapters.warc.recover import Report, recover_directory, recover_segment
-from gossamer.model.errors import ArchiveError
+from gossamer.model.errors import GossamerError
 
 PREFIX: Final = "GOSSAMER"
 ORPHAN: Final = ".orphan"  # put aside, not deleted: somebody may have laid a file there
-_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class Workers(Protocol):
@@ -28,9 +26,8 @@ def _done(work: Callable[[], object]) -> bool:
     """Whether this could be done. False when our machine is out of descriptors or memory now: it is tried again."""
     try:
         work()
-    except (OSError, ArchiveError) as error:
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _EXHAUSTED:
+    except (OSError, GossamerError) as error:
+        if passes(error):
             return False
         raise
     return True
@@ -50,22 +47,28 @@ class Segments:
         self._closed: list[str] = []
         self.count = 0
         self.bytes = 0
-        directory.mkdir(parents=True, exist_ok=True)
+        with told(self._directory):
+            directory.mkdir(parents=True, exist_ok=True)
 
     def recover(self) -> Report:
-        """At a start: cut every open segment back to its committed length and finish it."""
-        report = recover_directory(self._directory, self._committed)
-        for path in self._directory.glob(f"{PREFIX}-*{SUFFIX}"):
-            if path.name not in self._known:  # finished, and killed before any page of it was committed
-                path.rename(path.with_name(path.name + ORPHAN))
+        """At a start: cut every open segment back to its committed length and finish it. Raises GossamerError."""
+        with told(self._directory):
+            report = recover_directory(self._directory, self._committed)
+            for path in self._directory.glob(f"{PREFIX}-*{SUFFIX}"):
+                if path.name not in self._known:  # finished, and killed before any page of it was committed
+                    path.rename(path.with_name(path.name + ORPHAN))
         self._committed.clear()
         return report
 
     def tend(self, workers: Workers) -> bool:
         """Forget segments that are closed and wholly committed, cut back those of dead workers.
 
-        Returns whether `committed` changed, so that it is to be written.
+        Returns whether `committed` changed, so that it is to be written. Raises GossamerError.
         """
+        with told(self._directory):
+            return self._tend(workers)
+
+    def _tend(self, workers: Workers) -> bool:
         self._closed += workers.closed
         workers.closed.clear()
         changed = False

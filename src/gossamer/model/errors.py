@@ -34,7 +34,7 @@ class ConfigError(GossamerError):
 
 
 class StoreError(GossamerError):
-    """The store is damaged, of another version, or in use by another process."""
+    """The state is damaged, of another version or in use; or state, archive or log cannot be written."""
 
     exit_code = EXIT_STORE
 

@@ -174,6 +174,10 @@ class SitemapEntry(msgspec.Struct, frozen=True, array_like=True):
     priority: float | None = None
 
 
+# Why the archive took no page: no room; no descriptors or memory for now; whatever else keeps a worker from writing.
+Unwritten = Literal["", "full", "lacking", "broken"]
+
+
 class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What a worker made of a job. Its records are durable when this is sent."""
 
@@ -181,7 +185,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     pointer: Pointer | None  # the response, revisit or metadata record of this visit
     committed_end: int = 0  # segment length after this page's last record
     error: str = ""  # "digest-crash", "digest-timeout", "digest-memory", "archive: ..." or a parser's words
-    disk_full: bool = False
+    unwritten: Unwritten = ""  # it is the archive that failed, not the page
     media_type: str = ""  # without parameters
     charset: str = ""
     language: str = ""  # ISO 639-1 or ""

@@ -13,7 +13,8 @@ class Digester(Protocol):
     async def digest(self, job: Job) -> Digest:
         """Archive and parse one response. A worker that dies or hangs yields a Digest with `error` set whose
         record was written by another worker without parsing; the call itself does not raise for content.
-        The Digest has the job's id, which need not be unique. Raises DiskFullError when the archive has no room,
+        The Digest has the job's id, which need not be unique. What the machine lacks for a moment is waited for. Raises
+        DiskFullError when the archive has no room, StoreError when it cannot be written: no page is to blame for that,
         GossamerError when the digester is closed or cannot work at all.
         """
         ...

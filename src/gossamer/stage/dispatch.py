@@ -76,7 +76,8 @@ class DispatchStage:
         self._pause_s = 0.0
         self.paused_until = 0.0
         self.pause_reason = ""
-        self.lacking = ""
+        self.lacking = ""  # memory
+        self.unwritten = ""  # what keeps pages from being archived
         self.resolving = 0
         self.stopping = False
         self._held = False
@@ -121,16 +122,24 @@ class DispatchStage:
         self.ordered_pause = why
         self.wake()
 
-    def lack(self, what: str) -> None:
-        """Make no new requests for as long as this machine lacks something: why, in one sentence, or "" when not."""
-        if self.lacking != what:
-            self.lacking = what
+    def lack(self, memory: str, archive: str = "") -> None:
+        """Make no new requests for as long as this machine lacks something: why, in one sentence, or "" when not.
+
+        `memory` to go on with, or what it takes to write into the `archive`.
+        """
+        if (self.lacking, self.unwritten) != (memory, archive):
+            self.lacking, self.unwritten = memory, archive
             self.wake()
 
     @property
     def paused(self) -> str:
         """Why nothing is fetched at this moment; "" when nothing of ours stands in the way."""
-        return self.ordered_pause or self.lacking or self.pause_reason
+        return self._stopped or self.pause_reason
+
+    @property
+    def _stopped(self) -> str:
+        """Why nothing may be asked until somebody says otherwise."""
+        return self.ordered_pause or self.lacking or self.unwritten
 
     def stop(self) -> None:
         """Hand out nothing more."""
@@ -172,7 +181,7 @@ class DispatchStage:
         while not self.stopping:
             self._wake.clear()
             now = self._clock.now()
-            if now >= self.paused_until and not self.lacking and not self.ordered_pause:
+            if now >= self.paused_until and not self._stopped:
                 self._fill(now)
                 if not self.exhausted.is_set() and self._partition.exhausted(self._clock.now()):
                     self.exhausted.set()
@@ -210,7 +219,7 @@ class DispatchStage:
         now = self._clock.now()
         # After a pause there may be something to do that no time stands for, names to look up for instance.
         at = self.paused_until if self.paused_until > now else self._partition.next_time() or now + WAIT_MAX_S
-        stopped = self._held or self.lacking or self.ordered_pause or not self._wanted()
+        stopped = self._held or self._stopped or not self._wanted()
         busy = self.digest_bound or bool(stopped) or self._partition.in_flight >= self._concurrency
         wait_s = WAIT_MAX_S if busy else min(WAIT_MAX_S, max(WAIT_MIN_S, at - now))
         self._hindered, self._until = busy or self.paused_until > now, now + wait_s

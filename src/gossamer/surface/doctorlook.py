@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from gossamer.model.errors import DiskFullError
+from gossamer.model.errors import DiskFullError, StoreError
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Failure
 from gossamer.model.view import HostView, Snapshot
@@ -49,6 +49,8 @@ def _no_room(directory: Path) -> str:
         check_disk(directory)
     except DiskFullError as error:
         return str(error)
+    except StoreError:
+        return ""
     return ""
 
 

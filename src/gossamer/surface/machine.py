@@ -7,7 +7,7 @@ import resource
 from pathlib import Path
 from typing import Final
 
-from gossamer.model.errors import ConfigError, DiskFullError
+from gossamer.model.errors import ConfigError, DiskFullError, StoreError
 
 DESCRIPTORS_OURS: Final = 640  # RocksDB's open files, workers, logs and the rest of the program
 DISK_FREE_MIN_BYTES: Final = 16 * 1024 * 1024  # less than this left on a volume ends the crawl
@@ -25,15 +25,26 @@ def disk_free_bytes(path: Path) -> int | None:
 
 
 def check_disk(directory: Path) -> None:
-    """Whether state, archive and log of a crawl have room, wherever each of them is. Raises DiskFullError."""
+    """Whether state, archive and log of a crawl have room and may be written, wherever each of them is.
+
+    Raises DiskFullError, StoreError.
+    """
     for name in ("state", "archive", "log"):
-        free = disk_free_bytes(directory / name)
+        path = directory / name
+        try:
+            free = disk_free_bytes(path)
+            closed = path.is_dir() and not os.access(path, os.W_OK | os.X_OK, effective_ids=True)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}; once that is mended, the same command goes on") from error
         if free is not None and free < DISK_FREE_MIN_BYTES:
             msg = (
-                f"disk full: {free // 1024} KiB are left for {directory / name}, at least "
+                f"disk full: {free // 1024} KiB are left for {path}, at least "
                 f"{DISK_FREE_MIN_BYTES // 1024} KiB are needed; free some space and run the same command"
             )
             raise DiskFullError(msg)
+        if closed:
+            why = "its permissions, or its volume is read-only"
+            raise StoreError(f"{path} cannot be written ({why}); once that is mended, the same command goes on")
 
 
 def resident_bytes() -> int:

@@ -176,7 +176,7 @@ class Monitor:
         limit = self._config.limits.pages
         return Load(
             rate=rate,
-            paused=dispatch.pause_reason,
+            paused=dispatch.unwritten or dispatch.pause_reason,
             ordered=dispatch.ordered_pause,
             lacking=dispatch.lacking,
             stopping=state == "stopping",

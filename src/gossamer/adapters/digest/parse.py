@@ -38,7 +38,8 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
     """What a response says, without a pointer to its record, which the caller writes.
 
     Args: the response; the rules for its links; the hooks to run on it; a reader that remembers the links of other
-    pages. Hooks' errors go into `hook_errors`, a body that does not decode into `error`; neither stops the rest.
+    pages. Hooks' errors go into `hook_errors`, a body that does not decode or grows too large into `error`: neither
+    stops the rest.
     """
     content_type = _header(job, "content-type")
     kind = media.media_type(content_type)
@@ -46,7 +47,8 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
     if not job.parse or not job.payload or job.status not in PAGE_STATUSES:
         return _digest(job, kind, said, {})
     decoded = decode_body(job.payload, job.content_encoding, rules.body_max_bytes)
-    fields: dict[str, object] = {"error": decoded.error[:ERROR_MAX_CHARS]} if decoded.error else {}
+    error = decoded.error or (f"decoded: cut at {len(decoded.body)} bytes" if decoded.truncated else "")
+    fields: dict[str, object] = {"error": error[:ERROR_MAX_CHARS]} if error else {}
     if job.kind is Kind.SITEMAP or _is_sitemap(job.url, kind, content_type, decoded.body):
         fields |= read_sitemap(job, decoded.body, content_type, rules, hooks)
         return _digest(job, kind, said, fields, hooks)

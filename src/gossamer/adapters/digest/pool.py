@@ -21,10 +21,11 @@ import msgspec
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.process import Process
+from gossamer.adapters.digest.unwritten import LACK_PAUSES_S, error_of
 from gossamer.adapters.warc.files import OPEN, SUFFIX
 from gossamer.core.pulse import Pulse
 from gossamer.model.config import Config
-from gossamer.model.errors import ConfigError, DiskFullError, GossamerError
+from gossamer.model.errors import ConfigError, GossamerError
 from gossamer.model.limits import DIGEST_JOBS_PER_WORKER_MAX, DIGEST_PENDING_MAX
 from gossamer.model.page import Digest, Job
 from gossamer.policy.scope import ScopeRules
@@ -56,8 +57,7 @@ class DigestPool:
         scope: the compiled scope, which the workers apply to links.
         archive_dir: where the segments go.
         now: unix seconds, the program's clock.
-        software: name and version, for warcinfo.
-        user_agent: the User-Agent that is sent, for warcinfo.
+        software, user_agent: name and version, and the User-Agent that is sent, for warcinfo.
         tell_all: digests name all links of their pages, those included that `settled` said are known.
         """
         self._config = config
@@ -84,6 +84,7 @@ class DigestPool:
         self._futures: dict[int, asyncio.Future[Digest]] = {}
         self._callers: dict[int, int] = {}  # our job id -> the caller's
         self._causes: dict[int, str] = {}  # our job id -> why the page is not parsed
+        self._lacking: dict[int, str] = {}  # our job id -> what workers lacked to write its page
         self._tellers: OrderedDict[int, tuple[Process, int]] = OrderedDict()  # caller's job id -> who told its links
         self._last_id = 0
         self._room = asyncio.Semaphore(DIGEST_PENDING_MAX)
@@ -141,6 +142,11 @@ class DigestPool:
         """Workers started in place of others so far."""
         return max(0, self._serial - self._count - self._changed)
 
+    @property
+    def lacking(self) -> str:
+        """What workers lack to write pages, in one sentence: pages wait until it has passed. "" when they go on."""
+        return next(iter(self._lacking.values()), "")
+
     def spent(self) -> list[tuple[int, float]]:
         """(process id, seconds it has waited for the disk so far) of each worker that takes jobs."""
         now_s = time.monotonic()
@@ -156,7 +162,7 @@ class DigestPool:
     async def digest(self, job: Job) -> Digest:
         """See `ports.digester.Digester`. Waits while DIGEST_PENDING_MAX jobs are in hand.
 
-        Raises DiskFullError, or GossamerError when workers die faster than they work.
+        Raises DiskFullError or StoreError for the archive, GossamerError when workers die faster than they work.
         """
         async with self._room:
             if self._failure is not None:
@@ -165,25 +171,37 @@ class DigestPool:
                 raise GossamerError("the digest workers are closed")
             self._last_id += 1
             number = self._last_id
-            future: asyncio.Future[Digest] = asyncio.get_running_loop().create_future()
-            self._futures[number] = future
             self._callers[number] = job.id
-            self._backlog.append(msgspec.structs.replace(job, id=number))
-            self._dispatch()
             try:
-                digest = await future
+                digest = await self._tried(msgspec.structs.replace(job, id=number))
             finally:
                 self._futures.pop(number, None)
                 self._callers.pop(number, None)
                 self._causes.pop(number, None)
-        if digest.disk_full:
-            raise DiskFullError(digest.error.removeprefix("archive: ") or "the archive has no room")
+                self._lacking.pop(number, None)
+        if digest.unwritten:
+            raise error_of(digest)
+        return digest
+
+    async def _tried(self, job: Job) -> Digest:
+        """The workers' answer; what they lack to write the page is waited for, LACK_PAUSES_S long."""
+        future: asyncio.Future[Digest]
+        future = self._futures[job.id] = asyncio.get_running_loop().create_future()
+        for pause_s in (*LACK_PAUSES_S, 0.0):
+            self._backlog.append(job)
+            self._dispatch()
+            digest = await future
+            if digest.unwritten != "lacking" or not pause_s:
+                break
+            self._lacking[job.id] = digest.error
+            future = self._futures[job.id] = asyncio.get_running_loop().create_future()
+            await asyncio.wait({future}, timeout=pause_s)  # it may fail meanwhile
         return digest
 
     async def close(self) -> None:
         """Finish what was accepted, close the segments, end the processes."""
         self._closing = True
-        if self._futures:
+        while self._futures:
             await asyncio.wait(list(self._futures.values()))
         for worker in list(self._workers):
             worker.finish()
@@ -255,9 +273,11 @@ class DigestPool:
 
     def _answered(self, worker: Process, digest: Digest) -> None:
         worker.jobs.pop(digest.id, None)
+        worker.lacking = digest.unwritten == "lacking"
         self._deaths = 0
         if digest.pointer is not None:
             self._ends[digest.pointer.segment] = digest.committed_end
+            self._lacking.clear()
         self._told_closed(worker, digest.closed)
         if digest.links and digest.id in self._callers:
             self._tellers[self._callers[digest.id]] = worker, digest.id
@@ -290,9 +310,9 @@ class DigestPool:
             future.set_result(msgspec.structs.replace(digest, id=self._callers[digest.id], error=error))
 
     def _dispatch(self) -> None:
-        """Hand waiting jobs to the workers that have the fewest."""
+        """Hand waiting jobs to the workers that have the fewest, last to those that could not write their last page."""
         while self._backlog:
-            worker = min((w for w in self._workers if w.ready), key=lambda w: len(w.jobs), default=None)
+            worker = min((w for w in self._workers if w.ready), key=lambda w: (w.lacking, len(w.jobs)), default=None)
             if worker is None or len(worker.jobs) >= DIGEST_JOBS_PER_WORKER_MAX:
                 return
             job = self._backlog.popleft()

@@ -39,6 +39,7 @@ class Process(asyncio.Protocol):
         self.settled: list[frames.Settled] = []  # goes out with the next job
         self.closed: set[str] = set()  # segments it finished and told of
         self.ready = False
+        self.lacking = False  # whether its last page could not be written for want of descriptors or memory
         self.doomed = ""  # why the pool killed it: "timeout", or empty
         self._on_message = on_message
         self._on_end = on_end

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import gc
 import os
 import resource
@@ -29,8 +30,9 @@ from gossamer.adapters.digest.hooks import Hooks, load_worker_hooks
 from gossamer.adapters.digest.linkreader import LinkReader
 from gossamer.adapters.digest.neighbours import Neighbours
 from gossamer.adapters.digest.parse import parse
+from gossamer.adapters.digest.unwritten import why
 from gossamer.adapters.warc.writer import SegmentWriter
-from gossamer.model.errors import ArchiveError, ConfigError, DiskFullError
+from gossamer.model.errors import ConfigError, GossamerError, StoreError
 from gossamer.model.limits import DIGEST_SYNC_JOBS, DIGEST_SYNC_S
 from gossamer.model.page import Digest, Job
 
@@ -66,11 +68,12 @@ class Worker:
         """Parse and write one page. Returns digests that can be answered at once because they failed."""
         started_s = time.process_time()
         self.progress.begin(job.id, time.monotonic())
-        digest = self._parse(job)
+        digest = Digest(id=job.id, pointer=None)
         end = self.writer.end
         try:
+            digest = self._parse(job)
             pointer = self.writer.write(job, metadata=_metadata(digest), noarchive=digest.noarchive)
-        except (DiskFullError, ArchiveError) as error:
+        except GossamerError as error:
             self.closed += self.writer.closed
             self.progress.end()
             failed = _unwritten(digest, error)
@@ -82,21 +85,24 @@ class Worker:
         return []
 
     def _parse(self, job: Job) -> Digest:
-        """A parser that fails costs the page its parse, not its record."""
+        """A parser that fails costs the page its parse, not its record. Raises StoreError for want of descriptors."""
         self.reader.targets = {}
         try:
             return parse(job, self.rules, self.hooks, self.reader)
         except MemoryError:
             gc.collect()
             error = "digest-memory"
-        except Exception as fault:  # noqa: BLE001 - whatever a parser does to hostile input, the page is archived
+        except Exception as fault:  # whatever a parser does to hostile input, the page is archived
+            if isinstance(fault, OSError) and fault.errno in (errno.EMFILE, errno.ENFILE):  # a codec's module, say
+                self.hooks.take_errors()
+                raise StoreError(f"cannot read what parsing needs: {fault.strerror}") from fault
             error = f"parser: {type(fault).__name__}: {fault}"[:ERROR_MAX_CHARS]
         self.hooks.take_errors()
         self.reader.targets = {}
         plain = parse(msgspec.structs.replace(job, parse=False), self.rules, self.hooks)
         return msgspec.structs.replace(plain, error=error)
 
-    def _lost(self, error: Exception) -> list[Digest]:
+    def _lost(self, error: GossamerError) -> list[Digest]:
         """Pages whose records a failed rotation took along: their segment is shorter now, and not among the closed."""
         kept: list[Digest] = []
         lost: list[Digest] = []
@@ -113,7 +119,7 @@ class Worker:
         self.progress.wait_for_disk(time.monotonic())
         try:
             self.writer.sync()
-        except (DiskFullError, ArchiveError) as error:
+        except GossamerError as error:
             self.closed += self.writer.closed
             safe = set(self.closed)
             return [
@@ -134,7 +140,7 @@ class Worker:
         error = ""
         try:
             self.writer.close()
-        except (DiskFullError, ArchiveError) as fault:
+        except GossamerError as fault:
             error = str(fault)[:ERROR_MAX_CHARS]
         return frames.Finished((*self.closed, *self.writer.closed), error)
 
@@ -144,14 +150,14 @@ def _metadata(digest: Digest) -> dict[str, str]:
     return {"charset": digest.charset, "language": digest.language, "digest-error": digest.error}
 
 
-def _unwritten(digest: Digest, error: Exception) -> Digest:
+def _unwritten(digest: Digest, error: GossamerError) -> Digest:
     """The digest of a page that could not be archived: what was parsed of it must not outlive its record."""
     return Digest(
         id=digest.id,
         pointer=None,
         media_type=digest.media_type,
         error=f"archive: {error}"[:ERROR_MAX_CHARS],
-        disk_full=isinstance(error, DiskFullError),
+        unwritten=why(error),
     )
 
 

@@ -18,7 +18,15 @@ from gossamer.adapters.http.pool import Key, Pool
 from gossamer.adapters.http.proxy import AUTH_REQUIRED, ProxyError, open_tunnel, parse_proxy
 from gossamer.adapters.http.response import Response
 from gossamer.adapters.http.tls import TlsStore
-from gossamer.adapters.http.trouble import Trouble, of_connect, of_error, same_address, with_route
+from gossamer.adapters.http.trouble import (
+    Trouble,
+    broken_off,
+    is_ours,
+    of_connect,
+    of_error,
+    same_address,
+    with_route,
+)
 from gossamer.model.limits import IDLE_CONNECTION_S, IDLE_CONNECTIONS_MAX
 from gossamer.model.page import Failure, Outcome, Request
 from gossamer.policy.guard import Networks, forbidden
@@ -70,7 +78,9 @@ class HttpClient:
             return with_route(await self._fetch(visit), address)
         except Trouble as trouble:
             return with_route(visit.failed(trouble.failure, trouble.detail), address)
-        except Exception as error:  # noqa: BLE001 - a fault of ours costs this page, never the crawl
+        except MemoryError:
+            return visit.failed(Failure.OURS, "out of memory")
+        except Exception as error:  # noqa: BLE001 - what a page brings out in our code costs this page, never the crawl
             return visit.failed(Failure.PROTOCOL, f"internal error: {type(error).__name__}: {error}")
 
     def forget(self, name: str) -> None:
@@ -103,7 +113,7 @@ class HttpClient:
             visit.reused = True
             connection.rest()
             response = await self._run(visit, connection)
-            if response.failure is Failure.DISCONNECTED and response.untouched:
+            if response.failure is Failure.DISCONNECTED and response.untouched and not is_ours(connection.error):
                 # RFC 9112 section 9.3.1 lets a GET be sent again. But the server may have read this one: sent again at
                 # once, it would be a second request without a gap. It takes another turn.
                 connection.close()
@@ -180,6 +190,9 @@ class HttpClient:
             try:
                 await connection.start_tls(self._tls.open(request.name, request.port, trust.mode))
             except (ssl.SSLError, ConnectionError, ValueError) as error:
+                if is_ours(connection.error):
+                    connection.close()
+                    raise Trouble(Failure.OURS, f"during the TLS handshake: {connection.error!r}") from None
                 connection.close()
                 self._tls.forget(request.name, request.port, trust.mode)
                 first = first or error
@@ -215,7 +228,8 @@ class HttpClient:
                 await open_tunnel(connection, proxy, request)
         except ProxyError as error:
             connection.close()
-            raise Trouble(Failure.OURS if error.ours else Failure.PROXY, str(error)) from None
+            ours = error.ours or is_ours(connection.error)
+            raise Trouble(Failure.OURS if ours else Failure.PROXY, str(error)) from None
         except BaseException:
             connection.close()
             raise
@@ -286,8 +300,9 @@ class _Visit:
         first_byte_s = connection.first_byte - self.sent_at if connection.first_byte else 0.0
         tls_version, tls_cipher = (tls.version, tls.cipher) if tls else ("", "")
         tls_error = trust.error if trust else ""
-        if head is None or body is None:
-            failure, detail = of_error(response, connection.error)
+        ours = broken_off(response, connection.error)
+        if head is None or body is None or ours:
+            failure, detail = (Failure.OURS, ours) if ours else of_error(response, connection.error)
             return Outcome(
                 failure=failure,
                 failure_detail=detail,

@@ -25,6 +25,11 @@ _MISSED: Final = frozenset(
 _UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH})
 
 
+def is_ours(error: BaseException | None) -> bool:
+    """Whether our machine has run out of something: memory, descriptors, buffers, network."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _OURS)
+
+
 class Trouble(Exception):  # noqa: N818 - not an error of the program: the way a fetch ended
     """A fetch ended without a response."""
 
@@ -48,9 +53,23 @@ def of_connect(error: OSError, address: str) -> Trouble:
 
 def of_error(response: Response, error: Exception | None) -> tuple[Failure, str]:
     """What a response that never got a head means, given why its connection was lost."""
-    if isinstance(error, OSError) and error.errno in _OURS and response.failure is Failure.DISCONNECTED:
-        return Failure.OURS, response.detail
+    if is_ours(error) and response.failure is Failure.DISCONNECTED:
+        return Failure.OURS, _words(error)
     return response.failure or Failure.PROTOCOL, response.detail
+
+
+def broken_off(response: Response, error: Exception | None) -> str:
+    """What of ours cut a body off in the middle, or "": such a part says nothing of the page."""
+    body = response.body
+    cut = body is not None and "disconnect" in (response.truncated, body.truncated)
+    return _words(error) if cut and is_ours(error) else ""
+
+
+def _words(error: BaseException | None) -> str:
+    """A lack of our own machine in one line."""
+    if isinstance(error, OSError):
+        return f"{errno.errorcode.get(error.errno or 0, 'OSError')}: {error.strerror or error}"
+    return "out of memory"
 
 
 def with_route(outcome: Outcome, address: str) -> Outcome:

@@ -6,13 +6,15 @@ again. Not here: what is in a record (`records`), what happens to segments whose
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.adapters.warc import cdxj, files, members, parse, records
-from gossamer.model.errors import ArchiveError
+from gossamer.model.errors import ArchiveError, StoreError
 from gossamer.model.limits import KIB, SEGMENT_CAPTURES_MAX
 from gossamer.model.page import Job, Pointer
 
@@ -87,7 +89,8 @@ class SegmentWriter:
     def write(self, job: Job, *, metadata: Mapping[str, str], noarchive: bool = False) -> Pointer:
         """Append the records of one visit; where its response, revisit or (with `noarchive`) metadata record is.
 
-        Not durable before `sync`. Raises DiskFullError or ArchiveError; then nothing of the page is in the segment.
+        Not durable before `sync`. Raises ArchiveError for a page that cannot be recorded, DiskFullError or StoreError
+        when the archive cannot be written; then nothing of the page is in the segment.
         """
         built = records.page(job, metadata, noarchive=noarchive)
         is_quick = len(built[0].coded) >= _QUICK_MIN_BYTES
@@ -112,7 +115,7 @@ class SegmentWriter:
     def sync(self) -> None:
         """Make everything written durable, the segment's name included.
 
-        Raises DiskFullError or ArchiveError; then everything since the last sync is gone from the segment.
+        Raises DiskFullError or StoreError; then everything since the last sync is gone from the segment.
         """
         segment = self._segment
         if segment is None or self._synced_end == self._end:
@@ -121,6 +124,7 @@ class SegmentWriter:
             os.fdatasync(segment.fd)
             if not self._synced_end:
                 files.sync_directory(self._directory)
+            self._find(segment)
         except OSError as error:
             # After a failed fsync the kernel may call lost pages clean: only what was synced before is certain.
             self._end = self._synced_end
@@ -128,7 +132,7 @@ class SegmentWriter:
             self._cut(segment)
             if not self._end:
                 self._abandon(segment)
-            raise files.failure(error, segment.name) from error
+            raise files.failure(error, str(self._open(segment))) from error
         self._synced_end = self._end
 
     def close(self) -> None:
@@ -147,7 +151,7 @@ class SegmentWriter:
             fd = self._claim(name)
             if fd is not None:
                 return self._begin(name, fd)
-        raise ArchiveError(f"no segment name is left for {self._prefix}: {_SERIAL_MAX + 1} were taken")
+        raise StoreError(f"no segment name is left for {self._prefix}: {_SERIAL_MAX + 1} were taken")
 
     def _claim(self, name: str) -> int | None:
         """The new file, created by nobody else and locked; None when the name is taken, open or finished."""
@@ -157,18 +161,23 @@ class SegmentWriter:
         except FileExistsError:
             return None
         except OSError as error:
-            raise files.failure(error, name) from error
-        # Looked up only now: a finished segment of this name was `.open` before, which would have stopped us.
-        if (self._directory / name).exists():
-            path.unlink()
-            os.close(fd)
-            return None
+            raise files.failure(error, str(path)) from error
         try:
-            files.lock(fd, path.name)
-        except ArchiveError:
-            os.close(fd)
-            raise
-        return fd
+            # Looked up only now: a finished segment of this name was `.open` before, which would have stopped us.
+            taken = (self._directory / name).exists()
+            if taken:
+                path.unlink()
+            else:
+                files.lock(fd, path.name)
+        except OSError as error:
+            files.close(fd)
+            raise files.failure(error, str(path)) from error
+        except ArchiveError as error:
+            files.close(fd)
+            raise StoreError(str(error)) from error
+        if taken:
+            files.close(fd)
+        return None if taken else fd
 
     def _begin(self, name: str, fd: int) -> _Segment:
         info = members.pack(records.warcinfo(name, self._clock(), self._info))
@@ -193,7 +202,7 @@ class SegmentWriter:
                 view = view[written:]
         except OSError as error:
             self._cut(segment)
-            raise files.failure(error, segment.name) from error
+            raise files.failure(error, str(self._open(segment))) from error
         self._end = position
 
     def _cut(self, segment: _Segment) -> None:
@@ -205,9 +214,20 @@ class SegmentWriter:
             self._tail = False
 
     def _abandon(self, segment: _Segment) -> None:
-        (self._directory / (segment.name + files.OPEN)).unlink(missing_ok=True)
-        os.close(segment.fd)
+        with contextlib.suppress(OSError):  # no commit knows it: the next start removes what cannot be removed now
+            self._open(segment).unlink(missing_ok=True)
+        files.close(segment.fd)
         self._segment, self._end, self._synced_end = None, 0, 0
+
+    def _open(self, segment: _Segment) -> Path:
+        return self._directory / (segment.name + files.OPEN)
+
+    def _find(self, segment: _Segment) -> None:
+        """Raise OSError when the file we write is not the one under its name: what we write nobody will find."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(self._open(segment).stat(), os.fstat(segment.fd)):
+                return
+        raise FileNotFoundError(errno.ENOENT, "somebody took it away while it was being written")
 
     def _finish(self) -> None:
         segment = self._segment
@@ -219,16 +239,17 @@ class SegmentWriter:
         if self._tail:
             self._cut(segment)
         if self._tail:
-            raise ArchiveError(f"cannot cut the remains of a failed write off {segment.name}")
+            raise StoreError(f"cannot cut the remains of a failed write off {self._open(segment)}")
         self.sync()
         path = self._directory / segment.name
         try:
-            cdxj.save(path, (line for _, line in self._lines))
-            path.with_name(segment.name + files.OPEN).rename(path)
+            if self._open(segment).exists() or not path.exists():  # else a try before this one came so far
+                cdxj.save(path, (line for _, line in self._lines))
+                self._open(segment).rename(path)
             files.sync_directory(self._directory)
         except OSError as error:
-            raise files.failure(error, segment.name) from error
-        os.close(segment.fd)
+            raise files.failure(error, str(path)) from error
+        files.close(segment.fd)
         self._segment, self._end, self._synced_end, self._lines = None, 0, 0, []
         self._closed.append(segment.name)
 
