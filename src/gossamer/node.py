@@ -125,7 +125,7 @@ class Node:
             fetch=FetchStage(
                 self.config,
                 self._web,
-                lambda *body: decode_body(*body).body,
+                decode_body,
                 sign=self._signer.request if self._signer is not None else None,
             ),
             resolver=self._resolver,

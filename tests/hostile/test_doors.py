@@ -11,7 +11,7 @@ import pytest
 from gossamer.model.limits import ROBOTS_MAX_BYTES
 from tests.dns.name_server import NameServer, Records
 from tests.hostile.conftest import CONNECT_S, SETTLE_S, TOTAL_S, MakeCrawl, sound
-from tests.hostile.zoo import OK, coded, endless, silent, slow
+from tests.hostile.zoo import OK, coded, ended, endless, silent, slow
 from tests.http.raw_server import Peer
 from tests.support.web import Reply, Web, pages, redirect, reply
 
@@ -19,6 +19,7 @@ TEXT = b"Content-Type: text/plain\r\n"
 XML = b"Content-Type: application/xml\r\n"
 NOTHING = 6  # exit code: nothing was fetched
 PAGE = "<title>a page</title><p>Here is a page that may be had.</p>"
+LATER = {"robots": {"retry": "2h"}}  # what could not be read is not asked for again while a test lasts
 
 
 def robots(text: str) -> bytes:
@@ -68,7 +69,6 @@ def test_every_kind_of_robots_file_that_is_a_weapon(web: Web, make_crawl: MakeCr
         "far": robots("# filler\n" * 20_000 + rules),
         "mark": robots("\ufeff" + rules),
         "others": robots("User-agent: other\nDisallow: /\n\n" + rules),
-        "slow": slow(OK + TEXT + b"\r\n" + rules.encode(), b"#"),
     }
     seeds = []
     for name, weapon in weapons.items():
@@ -83,7 +83,56 @@ def test_every_kind_of_robots_file_that_is_a_weapon(web: Web, make_crawl: MakeCr
         assert ("/" in asked) != (name == "stars"), "past the bound on wildcards rules are read as their beginnings"
     read = [event["payload_bytes"] for event in crawl.events() if event["kind"] == "robots"]
     assert len(read) == len(weapons)
-    assert max(read) >= ROBOTS_MAX_BYTES
+    assert max(read) == ROBOTS_MAX_BYTES
+
+
+def test_robots_that_come_in_part_open_nothing(web: Web, make_crawl: MakeCrawl) -> None:
+    """Of a file that is cut off any rule may be missing. One without a declared length ends with its connection."""
+    rules = b"User-agent: *\nDisallow: /secret\n"
+    head = OK + TEXT + b"Content-Length: 500\r\n\r\n"
+    gzipped = OK + TEXT + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(rules)
+    shut = {
+        "slow": slow(OK + TEXT + b"\r\n" + rules, b"#"),
+        "nothing": ended(head),
+        "line": ended(head + b"User-agent: *\n"),
+        "chunk": ended(OK + TEXT + b"Transfer-Encoding: chunked\r\n\r\ne\r\nUser-agent: *\n\r\n"),
+        "head-of-gzip": ended(gzipped[: -len(gzip.compress(rules)) + 9]),
+        "half-of-gzip": ended(gzipped[:-20]),
+    }
+    whole = {
+        "old": ended(b"HTTP/1.0 200 OK\r\n" + TEXT + b"\r\n" + rules),
+        "empty": reply(b"", headers=TEXT),
+        "gzip": ended(gzipped),
+    }
+    seeds = {
+        name: web.add(f"{name}.part.example", pages({"/robots.txt": act, "/": PAGE}))
+        for name, act in (shut | whole).items()
+    }
+    crawl = make_crawl(*(seed + "/" for seed in seeds.values()), options=LATER)
+    sound(crawl, crawl.run(timeout_s=TOTAL_S + SETTLE_S))
+    assert {name: web.targets(f"{name}.part.example") for name in shut} == {name: ["/robots.txt"] for name in shut}
+    assert all("/" in web.targets(f"{name}.part.example") for name in whole)
+    told = {event["host"].partition(".")[0]: event for event in crawl.events() if event["kind"] == "robots"}
+    assert {name for name, event in told.items() if event.get("reason") == "robots-unreachable"} == set(shut)
+    assert told["line"]["detail"] == "cut off by its server"
+    assert "unreachable: cut off by its server; nothing is allowed" in crawl.ask("explain", seeds["line"] + "/").out
+
+
+def test_a_small_cap_on_bodies_hides_no_rule(web: Web, make_crawl: MakeCrawl) -> None:
+    text = "User-agent: *\n" + "".join(f"Disallow: /{n * n:x}\n" for n in range(2_000)) + "Disallow: /secret\n"
+    served = {"plain": robots(text), "gzip": coded(b"gzip", gzip.compress(text.encode()))}
+    seeds = [
+        web.add(f"{name}.late.example", pages({"/robots.txt": act, "/": PAGE * 100, "/secret": PAGE}))
+        for name, act in served.items()
+    ]
+    small = {"fetch": {"max_body": "4KiB"}}
+    crawl = make_crawl(*(seed + path for seed in seeds for path in ("/", "/secret")), options=small)
+    sound(crawl, crawl.run())
+    for name in served:
+        asked = web.targets(f"{name}.late.example")
+        assert "/" in asked, name
+        assert "/secret" not in asked, name
+    assert all(event["truncated"] == "length" for event in crawl.events() if event["url"].endswith("/"))
 
 
 def test_robots_of_one_authority_that_lives_elsewhere_stays_its_own(web: Web, make_crawl: MakeCrawl) -> None:

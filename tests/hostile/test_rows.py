@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-SYMPTOMS = 57
+SYMPTOMS = 58
 
 
 def rows() -> list[tuple[str, list[str]]]:

@@ -52,6 +52,15 @@ def slow(head: bytes, piece: bytes, every_s: float = 0.2) -> Act:
     return act
 
 
+def ended(data: bytes) -> Act:
+    """These bytes, and the connection is closed."""
+
+    async def act(peer: Peer) -> None:
+        await peer.send(data)
+
+    return act
+
+
 async def silent(peer: Peer) -> None:
     """Takes the request and says nothing."""
     await peer.reader.read()

@@ -272,6 +272,18 @@ def test_an_unreachable_robots_txt_closes_the_host(tmp_path: Path) -> None:
     assert next(made.reader().hosts()).robots == "disallow: unreachable: status 500"
 
 
+def test_a_robots_txt_that_came_in_part_says_so(tmp_path: Path) -> None:
+    host = SimHost(address="1.1.1.1", robots=Answer(body=b"User-agent: *\n", breaks_off=True))
+    made = Made(tmp_path / "crawl", plain_config((SEED,)), SimWeb({"a.example": host}))
+    made.run(60.0)
+    found = made.reader().explain(SEED)
+    said = "queued, but waits (robots.txt): robots-unreachable: unreachable: cut off by its server; nothing is allowed"
+    assert found.verdict.startswith(said)
+    assert next(made.reader().hosts()).robots == "disallow: unreachable: cut off by its server"
+    rules = made.reader().explain(SEED + "robots.txt")
+    assert "robots-unreachable: cut off by its server" in rules.verdict
+
+
 def test_a_robots_txt_that_is_a_web_page_disallows(tmp_path: Path) -> None:
     host = SimHost(address="1.1.1.1", robots=Answer(body=b"<html>welcome</html>"))
     config = plain_config((SEED,), robots=Robots(unparseable="disallow"))

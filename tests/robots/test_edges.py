@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -139,6 +140,13 @@ def test_judge(status: int, content_type: str, body: bytes, expected: tuple[str,
     assert judge_response(status, content_type, body, "disallow") == expected
     if expected[1] in {"html", "binary"}:
         assert judge_response(status, content_type, body, "allow") == ("allow", expected[1])
+
+
+@pytest.mark.parametrize("unparseable", ["disallow", "allow"])
+@pytest.mark.parametrize("body", [b"", b"User-agent: *\n", HTML, b"\0"])
+def test_a_file_in_part_closes_whatever_there_is_of_it(body: bytes, unparseable: Literal["disallow", "allow"]) -> None:
+    assert judge_response(200, "text/html", body, unparseable, "why") == ("disallow", "unreachable: why")
+    assert judge_response(404, "text/html", body, unparseable, "why") == ("allow", "404")
 
 
 def cpu_s(body: bytes, target: str) -> float:

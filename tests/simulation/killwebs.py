@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from gossamer.core.turn import Turn
 from gossamer.model.page import Failure, Resolution
 from gossamer.ports.store import Store
 from gossamer.sim.clock import VirtualClock
@@ -161,11 +164,13 @@ def trouble(now: Callable[[], float]) -> Hosts:
 
 
 def rules_change(now: Callable[[], float]) -> Hosts:
-    """Rules that cannot be had at first, and forbid more when the pages are due again."""
+    """Rules that cannot be had at first, or in part only, and forbid more when the pages are due again."""
 
-    def rules(_turn: object) -> Answer:
+    def rules(turn: Turn) -> Answer:
         if now() < 200.0:
-            return Answer(status=503, body=b"")
+            if turn.scheme == "http":
+                return Answer(status=503, body=b"")
+            return msgspec.structs.replace(robots("User-agent: *\n"), breaks_off=True)
         return robots(f"User-agent: *\nDisallow: /no\n{'Disallow: /later' if now() > DAY_S else ''}\n")
 
     pages = table({"/": Answer(links=links(B, "/no", "/later", "/yes")), "/later": Answer(), "/yes": Answer()})

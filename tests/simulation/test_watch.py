@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import msgspec
 import pytest
 
 from gossamer.core import frontier as frontier_module
@@ -125,6 +126,15 @@ def test_a_broken_rule_is_seen(monkeypatch: Patch, broken: Callable[[Patch], Non
     broken(monkeypatch)
     with pytest.raises(FaultError, match=said):
         crawl()
+
+
+def test_rules_that_came_in_part_are_seen_to_be_taken_for_all(monkeypatch: Patch) -> None:
+    monkeypatch.setattr("gossamer.stage.fetch.incomplete", lambda *_: "")
+    web = farm(names(1), lambda name: listing(name, 6), robots=msgspec.structs.replace(RULES, breaks_off=True))
+    run = Run(web, config(), roots(names(1)))
+    Watch(run.partition, run.store, run.clock.now)
+    with pytest.raises(FaultError, match=r"its robots\.txt could not be read"):
+        run.go()
 
 
 @pytest.mark.parametrize(("broken", "said"), [(endless_reading, "queue read ahead"), (endless_digests, "leases: 9")])

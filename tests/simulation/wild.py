@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import msgspec
+
 from gossamer.model.page import Failure
 from gossamer.sim.make import address
 from gossamer.sim.web import Answer, SimHost, SimWeb, redirect, refused, robots
@@ -54,6 +56,8 @@ def wild_web(seed: int = 1, hosts: int = 12) -> SimWeb:
         if host % 6 == 3:
             return robots("User-agent: *\nDisallow: /p2\nSitemap: /map.xml\nSitemap: /robots.txt\n")
         if host % 6 == 4:
+            if host == 16:
+                return msgspec.structs.replace(robots("User-agent: *\n"), breaks_off=True)
             return Answer(status=503, body=b"") if host == 4 else Answer(status=404, body=b"")
         return Answer(status=404, body=b"")
 

@@ -152,6 +152,8 @@ def settle_response(
     if turn.kind is not Kind.PAGE or outcome.status not in CONTENT:
         copies.remember_other(changes, job, digest)
     if turn.place is None:
+        if turn.kind is Kind.ROBOTS and outcome.incomplete:
+            row.reason, row.detail = Reason.ROBOTS_UNREACHABLE, outcome.incomplete
         if not row.sequence:  # a page of this address that is queued stays so
             row.state = State.FETCHED
         return [], False, str(turn.kind)

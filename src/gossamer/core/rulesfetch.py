@@ -9,6 +9,7 @@ from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.counters import bump
 from gossamer.core.dispatch import park
 from gossamer.core.robotsdesk import UNREACHABLE
 from gossamer.core.turn import Errand, Turn
@@ -48,13 +49,12 @@ class RulesFetch:
         if outcome.status in harvest.REDIRECT_STATUSES and self._hop(changes, host, errand, turn, outcome, now):
             return
         content_type = outcome.header("content-type") or ""
-        verdict, why = judge_response(outcome.status, content_type, body, self._c.config.robots.unparseable)
+        unparseable, missing = self._c.config.robots.unparseable, outcome.incomplete
+        verdict, why = judge_response(outcome.status, content_type, body, unparseable, missing)
         if verdict == "disallow" and not 200 <= outcome.status <= 299:
             why = f"{UNREACHABLE}: {outcome.failure or f'status {outcome.status}'}"
         elif 200 <= outcome.status <= 299 and verdict != "rules":
-            self._c.counters.totals.errors["robots-unparseable"] = (
-                self._c.counters.totals.errors.get("robots-unparseable", 0) + 1
-            )
+            bump(self._c.counters.totals.errors, "robots-incomplete" if missing else "robots-unparseable")
         self.deliver(changes, errand, verdict, why, body if verdict == "rules" else b"", now)
 
     def fail_foreign(self, changes: Changes, host: ActiveHost, why: str, now: float) -> None:

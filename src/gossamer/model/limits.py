@@ -49,6 +49,7 @@ SWEPT_SCANNED_MAX: Final = 2_000  # rows looked at for them; some 10 ms
 
 # robots.txt (RFC 9309 section 2.5: at least 500 KiB)
 ROBOTS_MAX_BYTES: Final = 500 * KIB
+ROBOTS_CODED_MAX_BYTES: Final = ROBOTS_MAX_BYTES + 64 * KIB  # what does not compress grows a little in its coding
 ROBOTS_REDIRECTS_MAX: Final = 5
 ROBOTS_LINE_MAX_BYTES: Final = 8 * 2_083 - 1  # as Google's parser: the rest of a longer line is ignored
 ROBOTS_WILDCARD_BYTES_MAX: Final = 32 * KIB  # pattern parts after the first `*`, per group: bounds one decision

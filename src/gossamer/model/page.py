@@ -66,6 +66,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     framed: bytes | None = None  # the body as on the wire when it was chunked, else None
     content_encoding: tuple[str, ...] = ()  # codings that really apply and decode ("gzip", "br", ...)
     truncated: Literal["", "length", "time", "disconnect", "unspecified"] = ""  # WARC-Truncated
+    damaged: bool = False  # the chunks of the body are damaged before the last one: the rest of it is lost
+    incomplete: str = ""  # why a robots.txt is not all there, in a few words; "" when it is
     cut_by_type: bool = False  # the body was not read because its type is not wanted
     address: str = ""
     reused: bool = False

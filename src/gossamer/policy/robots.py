@@ -1,11 +1,12 @@
 """robots.txt: reading the file (RFC 9309, with what Google's parser tolerates) and judging how it was served.
 
-Here: lines, groups, Crawl-delay, Sitemap, and what each HTTP outcome means. Not here: matching patterns
-(`robots_match`), fetching, caching, and page directives (`directives`).
+Here: lines, groups, Crawl-delay, Sitemap, whether a file is all there, and what each HTTP outcome means. Not here:
+matching patterns (`robots_match`), fetching, caching, and page directives (`directives`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from gossamer.model.limits import (
@@ -14,9 +15,10 @@ from gossamer.model.limits import (
     ROBOTS_MAX_BYTES,
     SITEMAPS_PER_HOST_MAX,
 )
+from gossamer.model.page import Outcome
 from gossamer.policy.robots_match import Matcher, RobotsVerdict, Rule, normal_pattern, normal_target
 
-__all__ = ["RobotsVerdict", "Rules", "judge_response", "parse"]
+__all__ = ["RobotsVerdict", "Rules", "incomplete", "judge_response", "parse"]
 
 _ROBOTS_TARGET: Final = "/robots.txt"
 _TOKEN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_")
@@ -27,6 +29,12 @@ _ALLOW_KEYS: Final = (b"allow",)
 _DISALLOW_KEYS: Final = (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw")
 _DELAY_KEYS: Final = (b"crawl-delay", b"crawldelay", b"crawl delay")
 _SITEMAP_KEYS: Final = (b"sitemap", b"site-map")
+_KEYS: Final = (*_AGENT_KEYS, *_ALLOW_KEYS, *_DISALLOW_KEYS, *_DELAY_KEYS, *_SITEMAP_KEYS)
+_CUTS: Final = {
+    "disconnect": "cut off by its server",
+    "time": "not all there within the time for it",
+    "length": "too long, and too little of it can be read",
+}
 _OTHERS, _OURS = "*", "ours"
 _Group = Literal["*", "ours", ""]
 
@@ -144,10 +152,39 @@ def parse(body: bytes, product: str) -> Rules:
     return Rules(agent, reader.rules[group], reader.delays.get(group), tuple(reader.sitemaps))
 
 
+def incomplete(outcome: Outcome, body: bytes, error: str) -> str:
+    """Why a robots.txt that was served is not all there, in a few words; "" when it is, or its first 500 KiB are.
+
+    Args: `outcome` the exchange; `body` its payload, decoded as far as that goes; `error` why decoding ended early.
+
+    A body has come to its end when its framing says so: by its declared length, by its last chunk or, with neither, by
+    the end of the connection (RFC 9112 section 8). Of one that has not, any rule may be missing: it is a file that
+    could not be had for a server's or a network's error, and then nothing may be fetched (RFC 9309 section 2.3.1.4).
+    """
+    if not 200 <= outcome.status <= 299 or len(body) >= ROBOTS_MAX_BYTES:
+        return ""
+    if outcome.truncated in _CUTS:
+        return _CUTS[outcome.truncated]
+    if outcome.damaged:
+        return "its chunks are damaged"
+    if error:
+        return f"its coding is damaged ({error})"
+    if outcome.payload and _is_misnamed(outcome) and not any(key.startswith(_KEYS) for key in _keys(body)):
+        return "it is not in the coding that it names"
+    return ""
+
+
+def _is_misnamed(outcome: Outcome) -> bool:
+    """Whether codings are named that the body does not have: one cut in its first bytes does not show its own."""
+    values = [value for name, value in outcome.headers if name == "content-encoding"]
+    named = [token for value in values for part in value.split(",") if (token := part.strip().lower())]
+    return sum(name not in ("identity", "none") for name in named) > len(outcome.content_encoding)
+
+
 def judge_response(
-    status: int, content_type: str, body: bytes, unparseable: Literal["disallow", "allow"]
+    status: int, content_type: str, body: bytes, unparseable: Literal["disallow", "allow"], missing: str = ""
 ) -> tuple[Literal["rules", "allow", "disallow"], str]:
-    """What an answer for /robots.txt means, and why in one or two words.
+    """What an answer for /robots.txt means, and why in a few words. `missing`: why it is `incomplete`.
 
     A reason that begins with "unreachable" is one to try again in minutes.
 
@@ -156,6 +193,8 @@ def judge_response(
     that is no robots file at all. Source: RFC 9309 section 2.3.1.
     """
     if 200 <= status <= 299:
+        if missing:
+            return "disallow", f"unreachable: {missing}"
         what = _not_robots(content_type, body)
         return (unparseable, what) if what else ("rules", str(status))
     if 300 <= status <= 399:
@@ -195,6 +234,14 @@ def _field(line: bytes) -> tuple[bytes, bytes] | None:
     if value.endswith(b">"):  # "Disallow: /<BR>": a robots file saved as a web page
         value = value[: value.rfind(b"<")].strip() if b"<" in value else value
     return key.strip().lower(), value
+
+
+def _keys(body: bytes) -> Iterator[bytes]:
+    """Keys of the lines that have one, in lower case."""
+    for line in _lines(body):
+        field = _field(line)
+        if field is not None:
+            yield field[0]
 
 
 def _product(text: str) -> bytes:
@@ -249,6 +296,6 @@ def _not_robots(content_type: str, body: bytes) -> str:
     binary = b"\0" in head and not utf16
     if not head or not (html or binary):
         return ""
-    if any(field and field[0].startswith(_AGENT_KEYS) for field in map(_field, _lines(body))):
+    if any(key.startswith(_AGENT_KEYS) for key in _keys(body)):
         return ""
     return "html" if html else "binary"

@@ -229,6 +229,7 @@ class Onlooker:
                 location=outcome.header("location") or "",
                 html=content_type == "text/html" or decoded.lstrip()[:1] == b"<",
                 body=decoded,
+                truncated=outcome.truncated,
                 now=now,
             )
         self.manners.ended(

@@ -50,9 +50,19 @@ class RobotsOracle:
         return ""
 
     def answered(
-        self, host: str, scheme: str, url: str, *, status: int, location: str, html: bool, body: bytes, now: float
+        self,
+        host: str,
+        scheme: str,
+        url: str,
+        *,
+        status: int,
+        location: str,
+        html: bool,
+        body: bytes,
+        truncated: str,
+        now: float,
     ) -> None:
-        """An answer for the rules of a host; `status` 0: none came. `body` is decoded."""
+        """An answer for the rules of a host; `status` 0: none came. `body` is decoded, `truncated` as in a WARC."""
         slot = (host, scheme)
         if 300 <= status <= 399 and location:
             chain = self._chains.setdefault(slot, [url])
@@ -61,7 +71,9 @@ class RobotsOracle:
                 chain.append(target)
                 return
         if 200 <= status <= 299:
-            if html and not re.search(rb"(?im)^\s*user-?agent\s*:", body):
+            if truncated not in ("", "unspecified") and len(body) < READ_MAX_BYTES:
+                self.known[slot] = Standing("closed", now)  # nobody knows what the rest forbids
+            elif html and not re.search(rb"(?im)^\s*user-?agent\s*:", body):
                 kind = "closed" if self._unparseable == "disallow" else "allow"
                 self.known[slot] = Standing(kind, now)
             else:

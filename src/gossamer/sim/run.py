@@ -86,7 +86,7 @@ class Run:
         self.partition = Partition(self.context, parse_networks(allow))
         self.segment = f"{SEGMENT}-{self.clock.now() * 1000:.0f}-{self.context.counters.totals.runs:03d}.warc.gz"
         self.digester = SimDigester(self._make_digest, self.clock, seconds=self._digest_seconds, workers=workers)
-        self._stage = FetchStage(config, self.net, lambda body, _codings, max_bytes: body[:max_bytes])
+        self._stage = FetchStage(config, self.net, lambda body, _codings, most: (body[:most], len(body) > most, ""))
         self.pipeline = self._wire(SimResolver(web, self.clock, dns_s))
         self.refused = self.partition.seed([(url, Kind.PAGE) for url in urls], self.clock.now())
 

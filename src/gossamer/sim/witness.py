@@ -126,6 +126,7 @@ class Witness:
                 location=outcome.header("location") or "",
                 html=content_type == "text/html" or event.body.lstrip()[:1] == b"<",
                 body=event.body,
+                truncated=outcome.truncated,
                 now=event.now,
             )
         return self.manners.ended(

@@ -6,16 +6,20 @@ import base64
 import hashlib
 from typing import Final, Protocol
 
+import msgspec
+
 from gossamer.core.turn import Turn
 from gossamer.model.config import Config
-from gossamer.model.limits import ROBOTS_MAX_BYTES
+from gossamer.model.limits import ROBOTS_CODED_MAX_BYTES, ROBOTS_MAX_BYTES
 from gossamer.model.page import Kind, Outcome, Request
 from gossamer.policy.cookies import CookieJar
+from gossamer.policy.robots import incomplete
 from gossamer.policy.types import unwanted_types
 from gossamer.ports.web import Web
 from gossamer.version import VERSION
 
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+READ_HERE: Final = frozenset((Kind.ROBOTS, Kind.KEY))  # decoded in this process, whatever `fetch.max_body` allows
 SIGNATURE_S: Final = 300.0  # that a signature holds beyond the time for one exchange: clocks differ
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -31,8 +35,8 @@ class Sign(Protocol):
 class Decoder(Protocol):
     """Decodes a body from its content-codings under a cap."""
 
-    def __call__(self, payload: bytes, content_encoding: tuple[str, ...], max_bytes: int) -> bytes:
-        """As much as could be decoded."""
+    def __call__(self, payload: bytes, content_encoding: tuple[str, ...], max_bytes: int) -> tuple[bytes, bool, str]:
+        """As much as could be decoded; whether a cap cut it; why decoding ended early, "" when it did not."""
         ...
 
 
@@ -65,13 +69,15 @@ class FetchStage:
         self._headers = tuple(headers)
 
     async def fetch(self, turn: Turn) -> tuple[Outcome, str, bytes]:
-        """The outcome of a turn, the digest of its payload, and the decoded body of a robots.txt."""
+        """The outcome of a turn, the digest of its payload, and the decoded body of a robots.txt or a key."""
         outcome = await self._web.fetch(self.request(turn))
         if self._cookies is not None:
             self._cookies.take(turn.name, outcome.headers)
         decoded = b""
-        if turn.kind in (Kind.ROBOTS, Kind.KEY) and outcome.payload:
-            decoded = self._decode(outcome.payload, outcome.content_encoding, ROBOTS_MAX_BYTES)
+        if turn.kind in READ_HERE and outcome.failure is None:
+            decoded, is_cut, error = self._decode(outcome.payload, outcome.content_encoding, ROBOTS_MAX_BYTES)
+            why = incomplete(outcome, decoded, error or ("a cap was met" if is_cut else ""))
+            outcome = msgspec.structs.replace(outcome, incomplete=why) if why else outcome
         return outcome, payload_digest(outcome.payload), decoded
 
     def forget(self, name: str) -> None:
@@ -81,6 +87,7 @@ class FetchStage:
     def request(self, turn: Turn) -> Request:
         """What a turn asks for."""
         fetch = self._config.fetch
+        is_read_here = turn.kind in READ_HERE
         headers = self._headers
         if turn.etag:
             headers = (*headers, ("If-None-Match", turn.etag))
@@ -104,8 +111,8 @@ class FetchStage:
             total_timeout_s=fetch.total_timeout_s,
             connect_timeout_s=fetch.connect_timeout_s,
             first_byte_timeout_s=fetch.first_byte_timeout_s,
-            body_max_bytes=fetch.max_body_bytes,
-            raw_max_bytes=fetch.max_body_bytes,
+            body_max_bytes=ROBOTS_MAX_BYTES if is_read_here else fetch.max_body_bytes,
+            raw_max_bytes=ROBOTS_CODED_MAX_BYTES if is_read_here else fetch.max_body_bytes,
             fresh=turn.fresh,
             unwanted_types=() if turn.kind in (Kind.ROBOTS, Kind.SITEMAP) else self._unwanted,
         )

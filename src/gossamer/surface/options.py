@@ -105,7 +105,12 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         _seconds("total_timeout", 0.1, 3600.0, "one exchange from connect to last byte"),
         _seconds("connect_timeout", 0.1, 3600.0, "until the connection stands, TLS included"),
         _seconds("first_byte_timeout", 0.1, 3600.0, "until the head begins"),
-        Option("max_body", "max_body_bytes", Size(1, 4 * GIB), "longest body, decompressed; beyond it is cut"),
+        Option(
+            "max_body",
+            "max_body_bytes",
+            Size(1, 4 * GIB),
+            "longest body, decompressed; beyond it is cut, sitemaps too, robots.txt never",
+        ),
         _same("concurrency", Whole(1, 100_000), "requests in flight"),
         _same(
             "types",
@@ -120,7 +125,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
     ),
     "robots": (
         _seconds("ttl", 1.0, 30 * _DAY_S, "how long a robots.txt is believed"),
-        _seconds("retry", 1.0, 30 * _DAY_S, "until an unreachable robots.txt is asked for again"),
+        _seconds("retry", 1.0, 30 * _DAY_S, "until a robots.txt that could not be had whole is asked for again"),
         _same("unparseable", Choice(("disallow", "allow")), "what a robots.txt that is not one (HTML) means"),
     ),
     "net": (

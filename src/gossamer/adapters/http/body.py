@@ -28,6 +28,7 @@ class LengthBody:
     """A body of a declared length."""
 
     framed: bytes | None = None
+    damaged = False
 
     def __init__(self, length: int, limit: int, truncated: Truncated = "") -> None:
         self._length = length
@@ -86,6 +87,7 @@ class CloseBody:
     """A body that ends when the peer closes."""
 
     framed: bytes | None = None
+    damaged = False
     clean = False
 
     def __init__(self, limit: int, truncated: Truncated = "") -> None:

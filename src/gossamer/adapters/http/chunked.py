@@ -35,6 +35,7 @@ class ChunkedBody:
         self.truncated: Truncated = truncated
         self.faults: list[str] = []
         self.clean = False
+        self.damaged = False  # before its last chunk: what follows is lost
 
     @property
     def done(self) -> bool:
@@ -131,6 +132,7 @@ class ChunkedBody:
             self.clean = not self.truncated
 
     def _stop(self, truncated: Truncated, fault: str) -> None:
+        self.damaged = truncated == "unspecified" and self._state != _TRAILER
         self._state = _OVER
         self.truncated = truncated
         if fault:

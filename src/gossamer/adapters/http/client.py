@@ -332,6 +332,7 @@ class _Visit:
             framed=None if response.cut_by_type else body.framed,
             content_encoding=codings,
             truncated="unspecified" if response.cut_by_type else response.truncated or body.truncated,
+            damaged=body.damaged,
             cut_by_type=response.cut_by_type,
             address=self.request.address,
             reused=self.reused,
