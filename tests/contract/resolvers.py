@@ -14,6 +14,7 @@ import uvloop
 
 from gossamer.adapters.dns import DnsResolver
 from gossamer.model.config import Dns
+from gossamer.model.limits import DNS_DOUBTFUL_S
 from gossamer.model.page import Resolution
 from gossamer.ports.web import Resolver
 from gossamer.sim.clock import VirtualClock
@@ -27,6 +28,11 @@ START: Final = 1_700_000_000.0
 KEPT_S: Final = 300.0  # how long an answer is kept; TTLs of 0 are raised to it, so that c-ares does not keep them too
 CODES: Final = {"nxdomain": NXDOMAIN, "servfail": SERVFAIL, "refused": REFUSED, "timeout": SILENT}
 Zone = dict[str, tuple[str, ...] | str]  # name -> addresses, or the word for why there are none
+
+
+def kept_s(says: tuple[str, ...] | str) -> float:
+    """How long it is kept what a zone says of a name: a failure to find out not for long."""
+    return DNS_DOUBTFUL_S if says in {"servfail", "refused", "timeout"} else KEPT_S
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Simulated:
                 return Resolution(name=name, error="timeout", ours=True, expires=now)
             found = zone.get(name, "nxdomain")
             if isinstance(found, str):
-                return Resolution(name=name, error=found, expires=now + KEPT_S)
+                return Resolution(name=name, error=found, expires=now + kept_s(found))
             return Resolution(name=name, addresses=found, expires=now + KEPT_S)
 
         web = SimWeb(_Hosts(SimHost(address="", resolve=says)))

@@ -1,4 +1,4 @@
-"""A nameserver on the loopback address: answers A, AAAA and PTR over UDP from a table that a test writes."""
+"""A nameserver on the loopback address: answers A, AAAA, NS and PTR over UDP from a table that a test writes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _chain(table: dict[str, Records | int], name: str, records: Records, kind: s
 
 def _record(name: str, data: str, ttl_s: int, kind: str) -> bytes:
     code = {word: number for number, word in _TYPES.items()}[kind]
-    body = _write_name(data) if kind in ("CNAME", "PTR") else ipaddress.ip_address(data).packed
+    body = _write_name(data) if kind in ("CNAME", "NS", "PTR") else ipaddress.ip_address(data).packed
     head = _write_name(name) + code.to_bytes(2, "big") + b"\0\1" + ttl_s.to_bytes(4, "big")
     return head + len(body).to_bytes(2, "big") + body
 
@@ -78,7 +78,7 @@ def _read_name(data: bytes, position: int) -> tuple[str, int]:
 
 
 def _write_name(name: str) -> bytes:
-    return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".") if label) + b"\0"
 
 
 @asynccontextmanager

@@ -102,12 +102,13 @@ def test_failed_lookup_is_not_cached_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"), [([], "no address"), (SERVFAIL, "servfail"), (3, "nxdomain"), (REFUSED, "refused")]
+    ("answer", "error", "kept_s"),
+    [([], "no address", 300), (SERVFAIL, "servfail", 5), (3, "nxdomain", 300), (REFUSED, "refused", 5)],
 )
-def test_answers_without_an_address_are_the_names_affair(answer: Records | int, error: str) -> None:
+def test_answers_without_an_address_are_the_names_affair(answer: Records | int, error: str, kept_s: int) -> None:
     found, _ = run(resolve({"a.example": answer}, "a.example"))
     assert (found[0].addresses, found[0].error, found[0].ours) == ((), error, False)
-    assert found[0].expires == NOW + 300
+    assert found[0].expires == NOW + kept_s
 
 
 def test_name_whose_nameservers_are_silent_is_told_from_a_dead_resolver() -> None:
@@ -119,9 +120,37 @@ def test_name_whose_nameservers_are_silent_is_told_from_a_dead_resolver() -> Non
     assert server.asked["lame.example", "A"] >= 2  # our own fault is not cached
 
 
-def test_resolver_that_refuses_everybody_is_our_own_fault() -> None:
-    found, _ = run(resolve({"a.example": REFUSED}, "a.example", root=REFUSED))
-    assert (found[0].error, found[0].ours) == ("refused", True)
+@pytest.mark.parametrize(("code", "error"), [(REFUSED, "refused"), (SERVFAIL, "servfail")])
+def test_resolver_that_answers_so_to_everybody_is_our_own_fault(code: int, error: str) -> None:
+    """A caching resolver says SERVFAIL when the network behind it is gone."""
+    found, server = run(resolve({"a.example": code}, "a.example", "a.example", root=code))
+    assert [(each.error, each.ours) for each in found] == [(error, True)] * 2
+    assert {each.expires for each in found} == {NOW}  # it is not kept
+    assert server.asked["", "NS"] >= 2
+
+
+def test_that_the_root_answered_once_is_not_kept_for_an_hour() -> None:
+    async def ask() -> list[bool]:
+        table: dict[str, Records | int] = {"one.example": SERVFAIL, "two.example": SERVFAIL}
+        table[""] = [("a.root.example", 518_400, "NS")]
+        async with name_server(table) as (_, address):
+            resolver = DnsResolver(Dns(nameservers=(address,), timeout_s=0.6), FixedClock())
+            found = [(await resolver.resolve("one.example")).ours]
+            table[""] = SERVFAIL
+            found.append((await resolver.resolve("two.example")).ours)
+            await resolver.close()
+            return found
+
+    assert run(ask()) == [False, True]
+
+
+def test_addresses_are_marked_that_a_nameserver_has_just_given(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.2 file.example\n")
+    names = ("a.example", "a.example", "file.example", "127.0.0.1", "localhost", "none.example")
+    table: dict[str, Records | int] = {"a.example": [("192.0.2.1", 600, "A")]}
+    found, _ = run(resolve(table, *names, hosts_file=str(hosts)))
+    assert [each.asked for each in found] == [True, False, False, False, False, False]
 
 
 def test_no_resolver_at_the_address_is_our_own_fault() -> None:

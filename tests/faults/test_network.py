@@ -8,18 +8,23 @@ import os
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gossamer.core.connectivity import NO_NETWORK
 from tests.dns.name_server import NameServer
 from tests.faults.conftest import NAME, MakeCrawl, Site, whole
 from tests.faults.test_machine import blames_nobody, listen, status, wait_for_state
-from tests.support.web import Web
+from tests.faults.test_signals import wait_for
+from tests.support.crawl import merged
+from tests.support.web import Web, pages
 
 CLONE_NEWNET = 0x40000000
-SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
+SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, IFF_UP = 0x8913, 0x8914, 0x8916, 0x891C, 1
+SIOCADDRT, SIOCDELRT, RTF_UP = 0x890B, 0x890C, 1
 FETCH = {"fetch": {"total_timeout": "3s", "connect_timeout": "1s", "first_byte_timeout": "2s"}}
 
 
@@ -31,6 +36,32 @@ def switch(*, up: bool) -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", flags | IFF_UP))
         address = socket.inet_aton("127.0.0.1" if up else "0.0.0.0")
         fcntl.ioctl(any_socket, SIOCSIFADDR, struct.pack("16sHH4s16x", b"lo", socket.AF_INET, 0, address))
+
+
+def swallow(*, on: bool) -> None:
+    """Keep the route to the servers' addresses and drop what is sent to them, as behind a dead gateway; or no more.
+
+    They are no addresses of this machine then: the route sends packets out by the loopback device, whence they come
+    back and are nobody's.
+    """
+    device = ctypes.create_string_buffer(b"lo")
+    route = struct.pack(
+        "@L16s16s16sHhLPhPLLH",  # struct rtentry of linux/route.h
+        0, _inet("127.91.0.0"), _inet("0.0.0.0"), _inet("255.255.0.0"), RTF_UP, 0, 0, 0, 0, ctypes.addressof(device),
+        0, 0, 0,
+    )  # fmt: skip
+    mask = _inet("255.255.255.255" if on else "255.0.0.0")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        if not on:
+            fcntl.ioctl(any_socket, SIOCDELRT, route)
+        fcntl.ioctl(any_socket, SIOCSIFNETMASK, struct.pack("16s16s8x", b"lo", mask))
+        if on:
+            fcntl.ioctl(any_socket, SIOCADDRT, route)
+
+
+def _inet(address: str) -> bytes:
+    """`struct sockaddr_in`."""
+    return struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
 
 
 @pytest.fixture
@@ -103,3 +134,28 @@ def test_a_resolver_that_goes_away_in_the_middle_pauses_what_needs_it(web: Web, 
     assert process.wait(90) == 0, crawl.output[-3000:]
     blames_nobody(crawl)
     whole(crawl, sites[0], refetched_max=0)
+
+
+def test_a_network_that_is_gone_behind_standing_routes_pauses_the_crawl(web: Web, make_crawl: MakeCrawl) -> None:
+    """All servers are silent at once. What each missed first counts against it; nothing is lost."""
+    names, paths = [f"s{number}.example" for number in range(14)], [f"/page{number}" for number in range(20)]
+    links = " ".join(f'<a href="{path}">{path}</a>' for path in paths)
+    seeds = [web.add(name, pages({"/": links} | {path: path for path in paths})) + "/" for name in names]
+    crawl = make_crawl(*seeds, options=merged(FETCH, {"politeness": {"min_delay": "300ms"}}))
+    process = crawl.start()
+    wait_for(lambda: all(len(web.targets(name)) > 4 for name in names) or process.poll() is not None)
+    swallow(on=True)
+    found = wait_for_state(crawl, "paused")
+    assert found["state_detail"] == NO_NETWORK
+    assert found["bound"]["name"] == "network"
+    time.sleep(5)
+    assert process.poll() is None, crawl.output[-3000:]
+    assert status(crawl)["state"] == "paused"
+    swallow(on=False)
+    assert process.wait(90) == 0, crawl.output[-3000:]
+    events = [event for event in crawl.events() if event["kind"] == "page"]
+    failed = Counter(event["host"] for event in events if event.get("failure"))
+    assert set(failed.values()) <= {1}
+    fetched = Counter(event["url"] for event in events if event.get("status") == 200)
+    assert len(fetched) == len(names) * (1 + len(paths))
+    assert set(fetched.values()) == {1}

@@ -1,8 +1,10 @@
 """Name resolution over c-ares: addresses of a name, cached, one query in flight for each name, every query bounded.
 
 A name that does not resolve is the host's affair; a resolver that does not answer is ours, and the two must not be
-confused: when a query times out or is refused, the root is asked. A nameserver that answers that is alive, so the fault
-lies with the name. c-ares keeps a cache of its own, for the TTL and at most an hour; the one here holds clamped times.
+confused: when a query times out, is refused or fails, the root is asked, past all caches of our own. A nameserver that
+answers that is alive, so the fault lies with the name, as far as one can tell: a nameserver nearby may know the root
+from before while the network behind it is gone, which `core.connectivity` sees.
+c-ares keeps a cache of its own, for the TTL and at most an hour; the one here holds clamped times.
 Reading hosts files is in `adapters.hosts`; whether an address may be fetched is `policy.guard`.
 """
 
@@ -14,6 +16,7 @@ from collections import OrderedDict
 from typing import Final
 
 import aiodns
+import msgspec
 import pycares
 from aiodns import error as ares
 
@@ -23,6 +26,7 @@ from gossamer.model.errors import ConfigError
 from gossamer.model.limits import (
     DNS_ADDRESSES_MAX,
     DNS_CACHE_MAX,
+    DNS_DOUBTFUL_S,
     DNS_IN_FLIGHT_MAX,
     DNS_PROBE_S,
     DNS_TRIES,
@@ -45,7 +49,7 @@ _WORDS: Final = {
     ares.ARES_ENOTINITIALIZED: "resolver cannot start",
 }
 _OURS: Final = frozenset({ares.ARES_ECONNREFUSED, ares.ARES_ENOMEM, ares.ARES_EFILE, ares.ARES_ENOTINITIALIZED})
-_DOUBTFUL: Final = frozenset({ares.ARES_ETIMEOUT, ares.ARES_EREFUSED})
+_DOUBTFUL: Final = frozenset({ares.ARES_ETIMEOUT, ares.ARES_EREFUSED, ares.ARES_ESERVFAIL})
 
 
 class _Answer:
@@ -143,12 +147,13 @@ class DnsResolver:
         else:
             code = answer.code or ares.ARES_ENODATA
             word = _WORDS.get(code) or str(pycares.errno.strerror(code)).lower()
-            found = Resolution(name=key, error=word, ours=ours, expires=now + (0 if ours else config.negative_ttl_s))
+            kept_s = min(config.negative_ttl_s, DNS_DOUBTFUL_S) if code in _DOUBTFUL else config.negative_ttl_s
+            found = Resolution(name=key, error=word, ours=ours, expires=now + (0 if ours else kept_s))
         if not ours:  # what is our own fault is asked again at once
             self._cache[key] = found
             if len(self._cache) > DNS_CACHE_MAX:
                 self._cache.popitem(last=False)
-        return found
+        return msgspec.structs.replace(found, asked=bool(answer.addresses))
 
     async def _query(self, key: str, kind: str) -> _Answer:
         try:
@@ -183,25 +188,33 @@ class DnsResolver:
         self._probe = None
 
     async def _ask_root(self) -> bool:
+        try:  # on a channel of its own: what the other has asked before, c-ares would answer from its cache
+            channel = self._new_channel()
+        except pycares.AresError:
+            return False
         try:
             async with asyncio.timeout(min(DNS_PROBE_S, self._config.timeout_s)):
-                await self._open().query_dns(".", "NS")
+                await channel.query_dns(".", "NS")
         except TimeoutError:
             return False
         except ares.DNSError as error:
             return error.args[0] not in (_OURS | _DOUBTFUL)
+        finally:
+            await channel.close()
         return True
 
     def _open(self) -> aiodns.DNSResolver:
         if self._channel is None:
-            # c-ares doubles its timeout from try to try: 1 + 2 parts of the whole
-            self._channel = aiodns.DNSResolver(
-                nameservers=self._servers or None,
-                loop=asyncio.get_running_loop(),
-                timeout=self._config.timeout_s / (2**DNS_TRIES - 1),
-                tries=DNS_TRIES,
-            )
+            self._channel = self._new_channel()
         return self._channel
+
+    def _new_channel(self) -> aiodns.DNSResolver:
+        return aiodns.DNSResolver(
+            nameservers=self._servers or None,
+            loop=asyncio.get_running_loop(),
+            timeout=self._config.timeout_s / (2**DNS_TRIES - 1),  # c-ares doubles it from try to try
+            tries=DNS_TRIES,
+        )
 
 
 def _given_up(key: str, now: float) -> Resolution:

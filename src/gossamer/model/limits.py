@@ -97,6 +97,7 @@ DNS_ADDRESSES_MAX: Final = 16  # of one name
 DNS_TRIES: Final = 2
 DNS_IN_FLIGHT_MAX: Final = 256
 DNS_PROBE_S: Final = 2.0  # for the question whether a silent nameserver is there at all
+DNS_DOUBTFUL_S: Final = 5.0  # how long a failure to find out is kept (RFC 9520 section 3.2): less than any back-off
 HOSTS_FILE_MAX_BYTES: Final = 16 * MIB
 
 # Frontier

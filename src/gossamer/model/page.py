@@ -97,6 +97,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     expires: float = 0.0  # unix seconds, after clamping
     error: str = ""  # empty when addresses were found
     ours: bool = False  # our resolver or network failed: hold it against nobody
+    asked: bool = False  # a nameserver gave the addresses just now: not a cache, a hosts file or the name itself
 
 
 class Kind(StrEnum):

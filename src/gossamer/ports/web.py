@@ -36,7 +36,8 @@ class Resolver(Protocol):
         """Addresses of a name (an IP literal resolves to itself), from the cache when it is fresh.
 
         A name in any case, with or without a last dot, is one name. `expires` tells until when the answer, or that
-        there is none, is kept; what is our own fault (`ours`) is not kept.
+        there is none, is kept; what is our own fault (`ours`) is not kept. Addresses that a nameserver has just given
+        are marked so (`asked`).
         """
         ...
 

@@ -18,7 +18,7 @@ from gossamer.model.errors import DiskFullError, GossamerError
 from gossamer.model.limits import DNS_CACHE_MAX
 from gossamer.model.page import Digest, Failure, Job, Kind, Outcome, Request, Resolution
 from gossamer.ports.clock import Clock
-from gossamer.sim.web import Answer, SimWeb
+from gossamer.sim.web import DNS_TTL_S, Answer, SimWeb
 
 DEFAULT_PORTS: Final = (80, 443)
 LATE_S: Final = 1e-3  # a timer this much late shows that the process stood still
@@ -195,7 +195,8 @@ class SimResolver:
             return known
         if key[-1:].isdigit() or ":" in key:
             address = _literal(key)
-            return Resolution(name=key, addresses=address, error="" if address else "not a host name")
+            error = "" if address else "not a host name"
+            return Resolution(name=key, addresses=address, error=error, expires=begun + DNS_TTL_S)
         if self._seconds and not self._closed.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closed.wait(), self._seconds)
@@ -203,7 +204,8 @@ class SimResolver:
             return Resolution(name=key, error=CLOSED, ours=True)
         if self._clock.now() - begun > DNS_TIMEOUT_S:
             return Resolution(name=key, error="timeout")
-        return self._keep(key, self._web.resolve(key, self._clock.now()))
+        found = self._keep(key, self._web.resolve(key, self._clock.now()))
+        return msgspec.structs.replace(found, asked=bool(found.addresses))
 
     async def close(self) -> None:
         """Queries in flight end now, as a fault of ours."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from gossamer.core.connectivity import Connectivity, is_steady
 from gossamer.core.partition import Partition
 from gossamer.core.pulse import BEAT_S, Pulse
 from gossamer.core.turn import Turn
@@ -73,6 +74,7 @@ class DispatchStage:
         self._tasks: set[asyncio.Task[None]] = set()
         self._visits: dict[int, tuple[Turn, asyncio.Task[None]]] = {}
         self._cut: dict[int, str] = {}  # turns that are being cut off, and why
+        self._network = Connectivity()
         self._pause_s = 0.0
         self.paused_until = 0.0
         self.pause_reason = ""
@@ -270,34 +272,50 @@ class DispatchStage:
             self._note(self._partition.cut_off(turn, outcome.failure_detail, now))
             return
         outcome = without_stall(outcome, self._pulse.stood_still_s(begun, now))
-        self._judge_ourselves(outcome.failure is Failure.OURS, outcome.failure_detail, now)
+        answered = False
+        if leased is None:  # what an external fetcher meets says nothing of our own network
+            steady = is_steady(self._partition.context.ledger.find(turn.host))
+            outcome = self._network.visited(outcome, turn.lane, begun, now, steady=steady)
+            answered = outcome.failure is None
+        self._judge_ourselves(
+            ours=outcome.failure is Failure.OURS, answered=answered, detail=outcome.failure_detail, now=now
+        )
         jobs, events = self._partition.fetched(turn, outcome, digest, decoded, now)
         self._note(events)
         self._submit(jobs)
 
-    async def _resolve(self, host: str) -> None:
+    async def _resolve(self, name: str) -> None:
         begun = self._clock.now()
         try:
-            resolution: Resolution = await self._resolver.resolve(name_of(host))
+            resolution: Resolution = await self._resolver.resolve(name_of(name))
         finally:
             self.resolving -= 1
         now = self._clock.now()
         if resolution.error and self._pulse.stood_still_s(begun, now):
             resolution = msgspec.structs.replace(resolution, ours=True)
-        self._judge_ourselves(resolution.ours, resolution.error, now)
-        self._partition.resolved(host, resolution, now)
+        host = self._partition.context.frontier.active.get(name)
+        row = host.row if host is not None else None
+        server = row.addresses[0] if row is not None and row.addresses else name
+        resolution = self._network.looked_up(resolution, server, begun, now, steady=is_steady(row))
+        answered = resolution.asked and not self._network.gone  # it may be known nearby
+        self._judge_ourselves(ours=resolution.ours, answered=answered, detail=resolution.error, now=now)
+        self._partition.resolved(name, resolution, now)
 
-    def _judge_ourselves(self, ours: bool, detail: str, now: float) -> None:
-        """A fault of ours pauses everything, longer each time; the first success ends the pause."""
-        if not ours:
+    def _judge_ourselves(self, *, ours: bool, answered: bool, detail: str, now: float) -> None:
+        """A fault of ours pauses everything, longer each time; an answer ends the pause.
+
+        A failure of somebody else does not: it shows nothing of ours. It does when silence has been taken for our own
+        fault for too long.
+        """
+        if ours:
+            if now >= self.paused_until:
+                self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, self._pause_s * 2))
+                self.paused_until = now + self._pause_s
+            self.pause_reason = detail or "no network"
+        elif answered or self._network.given_up:
             self._pause_s = 0.0
             if self.pause_reason:
                 self.pause_reason, self.paused_until = "", 0.0
-            return
-        if now >= self.paused_until:
-            self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, self._pause_s * 2))
-            self.paused_until = now + self._pause_s
-        self.pause_reason = detail or "no network"
 
 
 def without_stall(outcome: Outcome, stood_still_s: float) -> Outcome:

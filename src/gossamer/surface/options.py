@@ -149,7 +149,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
         _seconds("timeout", 0.1, 300.0, "one query"),
         _seconds("ttl_min", 0.0, 30 * _DAY_S, "answers are kept at least this long"),
         _seconds("ttl_max", 0.0, 30 * _DAY_S, "answers are kept at most this long"),
-        _seconds("negative_ttl", 0.0, 30 * _DAY_S, "failures are kept this long"),
+        _seconds("negative_ttl", 0.0, 30 * _DAY_S, "no address: kept this long; a failed look-up, 5 s at most"),
     ),
     "frontier": (
         _same("slots", Whole(1, 10_000_000), "hosts held in memory as active"),

@@ -88,7 +88,8 @@ def no_route(address: str) -> bool:
     """Whether this machine itself has no way to an IPv4 address.
 
     Connecting a datagram socket sends nothing: it only asks the routing table, which tells a missing network here from
-    an ICMP answer there. A missing IPv6 network is normal, lasts, and is told of the host.
+    an ICMP answer there. A missing IPv6 network is normal, lasts, and is told of the host: as a fault of ours it would
+    pause for ever a crawl that gets on without. Networks that are gone while routes stand: `core.connectivity`.
     """
     if ":" in address:
         return False
