@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from gossamer.core import frontier as module
 from gossamer.core import lanes
 from gossamer.core.active import ActiveHost
+from gossamer.core.addresses import looked_up, pass_over, to_try
 from gossamer.core.admission import Admission, Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
@@ -108,6 +109,7 @@ class Model(RuleBasedStateMachine):
             lane = host.lane.id if host.lane else ""
             assert host.name not in {other.name for other, _, _ in self.flying}
             assert lane not in {other for _, _, other in self.flying}
+            assert lane in to_try(host.row)
             assert self.now >= self.lane_free.get(lane, 0.0)
             if host.row.next_allowed > self.now:
                 self.frontier.end_turn(host, self.now, self.now)  # as the dispatch does: its ledger has changed
@@ -122,7 +124,7 @@ class Model(RuleBasedStateMachine):
             assert place.key in self.queued[host.name] - leased
             self.flying.append((host, place, lane))
 
-    @rule(which=NUMBERS, pause=PAUSES_S, how=st.sampled_from(["commit", "digest", "give back"]))
+    @rule(which=NUMBERS, pause=PAUSES_S, how=st.sampled_from(["commit", "digest", "give back", "unreached"]))
     def end(self, which: int, pause: float, how: str) -> None:
         """A request ends: its page is committed now, or later, or it is to be asked for again."""
         if not self.flying:
@@ -140,6 +142,8 @@ class Model(RuleBasedStateMachine):
             self.digesting.append((host, place))
         else:
             host.queue.give_back(place)
+            if how == "unreached":
+                pass_over(host.row, lane)
         self.commit(changes, host.row)
         self.frontier.end_turn(host, self.lane_free[lane], self.now)
 
@@ -167,8 +171,8 @@ class Model(RuleBasedStateMachine):
             return
         name = self.resolving.pop(which % len(self.resolving))
         row = self.frontier.active[name].row
-        row.addresses = tuple(ADDRESSES) if how == "both" else () if how == "none" else (how,)
-        row.addresses_expire = self.now + NAMES_LAST_S
+        found = tuple(ADDRESSES) if how == "both" else () if how == "none" else (how,)
+        looked_up(row, found, self.now + NAMES_LAST_S)
         if how == "none":
             row.next_allowed = self.host_free[name] = max(row.next_allowed, self.now + 60.0)
         self.commit(Changes(self.store), row)

@@ -140,8 +140,10 @@ def test_reset_forgets_what_was_learned_but_not_what_the_host_asked_for() -> Non
     )
     run.go(300.0)
     assert row_of(run).parked
+    row_of(run).addresses, row_of(run).addresses_failed = ("20.0.0.2", "20.0.0.1"), 1
     broken["now"] = False
     patch(run, reset=True)
+    assert row_of(run).addresses_failed == 0
     now = run.clock.now()
     run.go(60.0)
     assert len(starts(run, since=now)) > 3

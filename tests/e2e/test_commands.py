@@ -114,6 +114,26 @@ def test_seeds_that_bring_no_page_are_named_beside_those_that_do(
     assert float(json.loads(crawl.ask("status", "--json").out)["elapsed_s"]) > 0.2
 
 
+def test_a_seed_added_later_that_brings_nothing_is_named_and_leaves_the_code_at_0(
+    nginx: Nginx, seed: str, make_crawl: MakeCrawl
+) -> None:
+    """Seeds add up: code 6 is for a crawl that has fetched nothing, in this run or an earlier one."""
+    with nginx.hosts_file.open("a") as file:
+        file.write("10.9.9.9 inside.example\n")
+    inside = "http://inside.example/"
+    crawl = make_crawl(seed)
+    assert crawl.run().code == 0
+    later = Crawl(crawl.folder, (inside,), crawl.options).run()
+    assert later.code == 0, later.words
+    assert f"gossamer: seed {inside}: address-forbidden: 10.9.9.9" in later.err
+    assert "nothing was fetched" not in later.err
+    alone = make_crawl(inside)
+    for result in (alone.run(), alone.run()):
+        assert result.code == 6, result.words
+        assert f"gossamer: seed {inside}: address-forbidden: 10.9.9.9" in result.err
+        assert "nothing was fetched" in result.err
+
+
 def test_seed_that_does_not_resolve(nginx: Nginx, make_crawl: MakeCrawl) -> None:
     nginx.folder.mkdir(parents=True)
     nginx.hosts_file.write_text("127.73.0.2 other.example\n")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gossamer.model.limits import BACKOFF_BASE_S
 from tests.dns.name_server import NameServer
 from tests.hostile.conftest import SETTLE_S, MakeCrawl, sound
 from tests.hostile.test_doors import listen
@@ -115,3 +116,18 @@ def test_hosts_that_exchange_their_addresses_share_each_server_politely(web: Web
     assert len({(hit.host, hit.address) for hit in hits}) >= 8, "each was met at several addresses"
     assert kept(hits, lambda hit: hit.host) == 4 * 13
     assert kept(hits, lambda hit: hit.address) == 4 * 14 - 3
+
+
+def test_a_host_whose_first_address_refuses_is_fetched_from_the_second(web: Web, make_crawl: MakeCrawl) -> None:
+    """The first one is of IPv6, and nobody listens there, or this machine has no such network."""
+    addresses, port, hits = served(web, 1, 3)
+    web.hosts_file.write_text(f"::1 twice.example\n{addresses[0]} twice.example\n")
+    allow = {"net": {"allow": ["127.0.0.0/8", "::1/128"]}}
+    crawl = make_crawl(f"http://twice.example:{port}/", options=OPTIONS | allow)
+    sound(crawl, crawl.run(timeout_s=30 + SETTLE_S))
+    assert sorted(hit.target for hit in hits) == ["/", "/page0", "/page1", "/page2", "/robots.txt"]
+    first, second = crawl.events()[:2]
+    assert (first["address"], first["failure"]) == ("::1", "connect")
+    assert (second["address"], second["status"]) == (addresses[0], 404)
+    assert second["gap_s"] >= BACKOFF_BASE_S
+    assert kept(hits, lambda hit: hit.host) == 4

@@ -188,7 +188,7 @@ def test_connect_timeout() -> None:
         total = uvloop.run(make_client().fetch(make_request(port, total_timeout_s=0.3)))
         for each in waiting:
             each.close()
-    assert (outcome.failure, total.failure) == (Failure.CONNECT_TIMEOUT, Failure.TIMEOUT)
+    assert outcome.failure is total.failure is Failure.CONNECT_TIMEOUT  # whichever time was over first
     assert 0.25 < outcome.elapsed_s < 1.5
 
 

@@ -11,13 +11,14 @@ from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core.changes import encode
 from gossamer.core.counters import load_totals
 from gossamer.core.keys import queue_key, shape_key
+from gossamer.core.turn import Turn
 from gossamer.model.config import Fetch, Identity, Limits, Politeness, Refresh, Robots, Scope
 from gossamer.model.page import Failure
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow, State, UrlRow
 from gossamer.model.url import Url, parse
 from gossamer.model.view import Explanation, Step
-from gossamer.sim.web import Answer, SimHost, SimWeb
+from gossamer.sim.web import Answer, SimHost, SimWeb, refused
 from gossamer.surface import explainhost, settings
 from gossamer.surface.explainurl import CHAIN_MAX
 from gossamer.surface.reader import Reader
@@ -252,6 +253,18 @@ def test_a_parked_host_says_why_and_until_when(tmp_path: Path) -> None:
     view = next(made.reader().hosts())
     assert (view.state, view.pending) == ("parked", 1)
     assert "set aside until" in view.why
+
+
+def test_an_address_that_could_not_be_connected_to_says_so(tmp_path: Path) -> None:
+    def rules(turn: Turn) -> Answer:
+        return refused(Failure.CONNECT) if turn.address == "93.184.216.34" else ROBOTS
+
+    twice = SimHost(address="93.184.216.34", more_addresses=("93.184.216.35",), robots=rules, page=site(PAGES))
+    made = Made(tmp_path / "crawl", plain_config((SEED,)), SimWeb({"a.example": twice}))
+    made.run(3_600.0)
+    found = step(made.reader().explain(SEED), "lane")
+    assert "could not be connected to" in fact(found, "93.184.216.34")
+    assert "could not be connected to" not in fact(found, "93.184.216.35")
 
 
 def test_an_unknown_name_says_so(tmp_path: Path) -> None:

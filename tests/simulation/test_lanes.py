@@ -1,4 +1,4 @@
-"""Servers rather than names: lanes, CDN ranges, /24 and AS buckets, slow hosts."""
+"""Servers rather than names: lanes, CDN ranges, /24 and AS buckets, slow hosts, addresses that are dead."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections import Counter
 import pytest
 
 from gossamer.core import frontier as frontier_module
-from gossamer.model.limits import LANE_RESIDENTS_MAX
-from gossamer.model.page import Resolution
+from gossamer.core.turn import Turn
+from gossamer.model.limits import BACKOFF_BASE_S, LANE_RESIDENTS_MAX
+from gossamer.model.page import Failure, Resolution
 from gossamer.model.record import Cf
 from gossamer.policy.networks import RangeSet
 from gossamer.sim.check import gaps, one_at_a_time, recount
 from gossamer.sim.make import chain, config, farm, listing, names, roots
-from gossamer.sim.run import Run
-from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb
-from tests.conftest import LONG
+from gossamer.sim.run import Run, Served
+from gossamer.sim.web import NO_ROBOTS, Answer, SimHost, SimWeb, refused
 
 ONE = "20.0.0.1"
 
 
 def test_thousands_of_names_on_one_address_are_one_server() -> None:
-    hosts = names(5_000 if LONG else 1_500)
+    hosts = names(5_000)
     web = farm(hosts, lambda _name: lambda _target: Answer(), where=lambda _number: ONE)
     run = Run(web, config(), roots(hosts))
     run.go(1_200.0)
@@ -190,3 +190,129 @@ def test_the_store_has_the_servers_that_owe_something_and_no_others() -> None:
     run.partition.forget_lanes(run.clock.now())
     assert len({s.lane for s in run.served}) == 300
     assert kept() == set()
+
+
+HOST = "h0.example"
+A, B, C = "20.0.0.1", "20.0.0.2", "20.0.0.3"
+SIX = "2600:1:1::1"
+TIMEOUT = refused(Failure.CONNECT_TIMEOUT, 10.0)
+ENDLESS = {"depth": 10**6}
+
+
+class HalfDead(SimWeb):
+    """A web where what is asked of some addresses ends as it does there, whoever is meant."""
+
+    def __init__(self, hosts: dict[str, SimHost], dead: dict[str, Answer]) -> None:
+        super().__init__(hosts)
+        self.dead = dead
+
+    def answer(self, turn: Turn) -> Answer:
+        return self.dead.get(turn.address) or super().answer(turn)
+
+
+def host(first: str, *others: str) -> SimHost:
+    return SimHost(address=first, more_addresses=others, page=listing(HOST, 5))
+
+
+def asked(served: list[Served]) -> list[str]:
+    return [each.address for each in served if each.host == HOST]
+
+
+@pytest.mark.parametrize("failure", [Failure.CONNECT, Failure.CONNECT_TIMEOUT, Failure.PROXY, Failure.ADDRESS])
+@pytest.mark.parametrize("first", [A, SIX])
+def test_a_host_whose_first_address_is_dead_is_fetched_from_the_next(first: str, failure: Failure) -> None:
+    run = Run(HalfDead({HOST: host(first, B)}, {first: refused(failure, 10.0)}), config(), roots([HOST]))
+    run.go()
+    assert asked(run.served) == [first] + [B] * 7  # robots.txt and six pages
+    assert run.served[1].start - run.served[0].end >= BACKOFF_BASE_S
+    assert len({page.target for page in run.pages()}) == 6
+    assert gaps(run.served, 1.0) == []
+    assert gaps(run.served, 1.0, "lane") == []
+    assert recount(run.store) == []
+
+
+def test_a_dead_address_is_left_however_crowded_the_next_one_is() -> None:
+    others = names(6)[1:]
+    hosts = farm(others, lambda name: listing(name, 20), where=lambda _number: B).hosts | {HOST: host(A, B)}
+    run = Run(HalfDead(hosts, {A: TIMEOUT}), config(), roots(names(6)))
+    run.go()
+    assert asked(run.served) == [A] + [B] * 7
+    assert len(run.served) == 8 + 5 * 22
+    assert one_at_a_time(run.served) == []
+    assert gaps(run.served, 1.0, "lane") == []
+
+
+def test_behind_a_cdn_each_address_is_tried_and_the_host_keeps_its_gap() -> None:
+    first, second = "20.5.0.1", "20.5.0.2"
+    web = HalfDead({HOST: host(first, second)}, {first: TIMEOUT})
+    run = Run(web, config(), roots([HOST]), cdn=CDN)
+    run.go()
+    assert [request.lane for request in run.served] == [f"{HOST}|{first}"] + [f"{HOST}|{second}"] * 7
+    assert gaps(run.served, 1.0) == []
+
+
+@pytest.mark.parametrize("failure", [Failure.DISCONNECTED, Failure.FIRST_BYTE_TIMEOUT, Failure.TLS])
+def test_what_fails_after_the_connection_stood_says_nothing_of_the_address(failure: Failure) -> None:
+    run = Run(HalfDead({HOST: host(A, B)}, {A: refused(failure)}), config(), roots([HOST]))
+    run.go()
+    assert asked(run.served) == [A] * 3
+    assert run.partition._parked(HOST, run.clock.now())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 12])
+def test_dead_addresses_are_tried_in_turn_and_then_the_host_is_parked(count: int) -> None:
+    """Three failures park a host that never answered, or as many as it has addresses, at most those of any host."""
+    where = [f"20.0.0.{number + 1}" for number in range(count)]
+    tries = min(max(3, count), config().politeness.park_after)
+    run = Run(HalfDead({HOST: host(*where)}, dict.fromkeys(where, TIMEOUT)), config(), roots([HOST]))
+    for parked_before in range(4):
+        assert run.go()
+        assert asked(run.served) == [where[number % count] for number in range(tries + parked_before)]
+        assert run.partition._parked(HOST, run.clock.now())
+        run.wait(7 * 3_600.0)
+    assert gaps(run.served, BACKOFF_BASE_S) == []
+    assert recount(run.store) == []
+
+
+def moved(served: list[Served], there: str) -> int:
+    """After at most what was in flight and one failure all goes to one address; how much did."""
+    where = asked(served)
+    first = where.index(there)
+    assert first <= 2
+    assert set(where[first:]) == {there}
+    return len(where) - first
+
+
+def test_an_address_that_dies_and_one_that_comes_back() -> None:
+    web = HalfDead({HOST: SimHost(address=A, more_addresses=(B,), page=chain(HOST))}, {})
+    run = Run(web, config(limits=ENDLESS), roots([HOST]))
+    run.go(30.0)
+    assert set(asked(run.served)) == {A}
+    web.dead, before = {A: refused(Failure.CONNECT)}, len(run.served)
+    run.go(60.0)
+    assert moved(run.served[before:], B) > 30
+    run.stop()
+    again = Run(web, config(limits=ENDLESS), roots([HOST]), store=run.store, clock=run.clock)
+    again.go(60.0)
+    assert set(asked(again.served)) == {B}, "a restart does not forget"
+    web.dead, before = {B: refused(Failure.CONNECT)}, len(again.served)
+    again.go(60.0)
+    assert moved(again.served[before:], A) > 30
+    assert gaps(run.served + again.served, 1.0) == []
+
+
+def test_a_name_that_is_looked_up_often_does_not_lead_to_the_dead_address_each_time() -> None:
+    """The dead one is named by each look-up; one that is new is tried like any."""
+    started = 1_700_000_000.0
+
+    def resolve(name: str, now: float) -> Resolution:
+        found = (A, B) if now < started + 200 else (A, C)
+        return Resolution(name=name, addresses=found, expires=now + 5)
+
+    web = HalfDead({HOST: SimHost(address="", resolve=resolve, page=chain(HOST))}, {A: TIMEOUT})
+    run = Run(web, config(limits=ENDLESS), roots([HOST]))
+    run.go(400.0)
+    where = asked(run.served)
+    turns = where.index(C)
+    assert where == [A] + [B] * (turns - 1) + [C] * (len(where) - turns)
+    assert min(turns, len(where) - turns) > 100

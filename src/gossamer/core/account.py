@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.core.addresses import pass_over
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
 from gossamer.core.dispatch import park, unpark
+from gossamer.core.turn import Turn
 from gossamer.model.page import Failure, Kind, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import HostRow
@@ -16,10 +18,10 @@ TOO_MANY: Final = 429
 UNAVAILABLE: Final = 503
 SERVER_ERROR: Final = 500
 DEFINITE: Final = frozenset(("nxdomain", "no address", "not a host name"))  # asking again soon changes nothing
-UNREACHED_PARK_AFTER: Final = 3  # failures in a row of a host that never answered
+UNREACHED_PARK_AFTER: Final = 3  # failures in a row of a host that never answered and has no more addresses than that
 
 
-def account(context: Context, row: HostRow, kind: Kind, outcome: Outcome, now: float) -> float:
+def account(context: Context, row: HostRow, turn: Turn, outcome: Outcome, now: float) -> float:
     """Update the ledger after a visit that ended at `now`; returns when the lane may be used again.
 
     The gap counts from the end of the fetch. Retry-After is honoured in full (up to a day); timeouts, connection
@@ -36,8 +38,10 @@ def account(context: Context, row: HostRow, kind: Kind, outcome: Outcome, now: f
         bump(context.counters.totals.failures, outcome.failure)
         row.response_s = average(row.response_s, outcome.elapsed_s)
         row.response_p99_s = slow_estimate(row.response_p99_s, outcome.elapsed_s)
+        if outcome.failure.is_unreached:
+            pass_over(row, turn.address)
     row.delay_s = host_gap_s(politeness, row)
-    if row.orders is not None and row.orders.budget_left and kind is Kind.PAGE:
+    if row.orders is not None and row.orders.budget_left and turn.kind is Kind.PAGE:
         row.orders.budget_left -= 1
     wait_s = row.delay_s
     if _troubled(outcome):
@@ -49,7 +53,7 @@ def account(context: Context, row: HostRow, kind: Kind, outcome: Outcome, now: f
             wait_s = max(wait_s, asked_s)
         _park_after_streak(context, row, outcome, now)
     else:
-        if kind is not Kind.ROBOTS:
+        if turn.kind is not Kind.ROBOTS:
             row.errors, row.backoff_s = 0, 0.0
         unpark(context, row)
     row.next_allowed = max(row.next_allowed, now + wait_s)
@@ -86,8 +90,10 @@ def _asked_to_wait(outcome: Outcome, now: float) -> float | None:
 
 
 def _park_after_streak(context: Context, row: HostRow, outcome: Outcome, now: float) -> None:
+    """Set a host aside that goes on failing; one that never answered sooner, once each of its addresses had a try."""
     politeness = context.config.politeness
-    limit = politeness.park_after if row.reached else min(UNREACHED_PARK_AFTER, politeness.park_after)
+    unreached = max(UNREACHED_PARK_AFTER, len(row.addresses))
+    limit = politeness.park_after if row.reached else min(unreached, politeness.park_after)
     if row.errors >= limit:
         what = outcome.failure or f"status {outcome.status}"
         park(

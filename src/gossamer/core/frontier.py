@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gossamer.core.active import ActiveHost, Phase
+from gossamer.core.addresses import to_try
 from gossamer.core.chance import Chance
 from gossamer.core.lanes import Lane, Lanes
 from gossamer.core.ledger import Ledger
@@ -240,9 +241,9 @@ class Frontier:
         self._keep_promise(host.name, lane)
 
     def _pick_lane(self, host: ActiveHost) -> Lane:
-        """Stay in the lane while its address is still the host's; else the least crowded of its addresses."""
+        """Stay in the lane while its address is one to be tried; else the least crowded of those."""
         best: Lane | None = None
-        for address in host.row.addresses:
+        for address in to_try(host.row):
             lane_id = self._lane_of(host.name, address)
             lane = self.lanes.get(lane_id) or self.lanes.open(lane_id, self._lane_floor(lane_id, host.row))
             if lane is host.lane:

@@ -75,6 +75,7 @@ def _reset(context: Context, row: HostRow, now: float) -> None:
     row.errors, row.backoff_s = 0, 0.0
     row.response_s = row.response_p99_s = 0.0
     row.addresses_expire = min(row.addresses_expire, now)
+    row.addresses_failed = 0
     for state in row.robots.values():
         state.expires = min(state.expires, now)
     if not row.parked.startswith(Reason.HOST_BUDGET) and not _ordered(row, now):

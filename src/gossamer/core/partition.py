@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.core import calendar, clusters, ending, harvest, pings, probing, softfour
+from gossamer.core import addresses, calendar, clusters, ending, harvest, pings, probing, softfour
 from gossamer.core.account import account, unresolved
 from gossamer.core.active import ActiveHost
 from gossamer.core.admission import Candidate
@@ -222,7 +222,7 @@ class Partition:
         row = host.row
         changes = Changes(self.context.store)
         allowed = tuple(a for a in resolution.addresses if forbidden(a, self._allow) is None)
-        row.addresses, row.addresses_expire = allowed, resolution.expires
+        addresses.looked_up(row, allowed, resolution.expires)
         if not allowed and not resolution.ours:
             if resolution.addresses:
                 why = forbidden(resolution.addresses[0], self._allow)
@@ -254,7 +254,7 @@ class Partition:
             self._nothing_learned(changes, host, turn, outcome, now)
             return [], []
         gap_s = outcome.started - row.last_fetch if row.last_fetch else None
-        lane_next = account(self.context, row, turn.kind, outcome, now)
+        lane_next = account(self.context, row, turn, outcome, now)
         changes.put(Cf.LANE, turn.lane.encode(), f"{lane_next:.3f}".encode())
         if outcome.failure is None:
             self.context.desk.recheck_early(row, turn.scheme, outcome.status, now)

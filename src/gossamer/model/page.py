@@ -31,6 +31,11 @@ class Failure(StrEnum):
         """Whether nothing was learned of the host: its URL goes back to its queue and takes another turn."""
         return self in (Failure.STALE, Failure.OURS, Failure.CUT_OFF)
 
+    @property
+    def is_unreached(self) -> bool:
+        """Whether no connection came about: the address has failed, and the host may be there at another of its own."""
+        return self in (Failure.CONNECT, Failure.CONNECT_TIMEOUT, Failure.ADDRESS, Failure.PROXY)
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One GET of one URL to one vetted address."""

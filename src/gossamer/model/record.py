@@ -267,6 +267,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     pings: PingRecord | None = None
     orders: HostOrders | None = None
     stalled: int = 0  # refreshes that are due while it is parked, counted in the totals
+    addresses_failed: int = 0  # so many of `addresses`, the last ones, could not be connected to (core.addresses)
 
 
 class SiteRow(msgspec.Struct, array_like=True, kw_only=True):

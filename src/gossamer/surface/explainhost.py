@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.core.addresses import to_try
 from gossamer.core.changes import decode_robots
 from gossamer.core.keys import queue_key, robots_key, waiting_key
 from gossamer.core.waiting import place_of
@@ -117,13 +118,18 @@ def lane(evidence: Evidence) -> Step:
     now = evidence.crawl.now
     facts: list[tuple[str, str]] = []
     free_at = float("inf")
+    tried = to_try(row)
     for address in row.addresses:
         name = lane_id(row.host, address, evidence.crawl.cdn)
         raw = evidence.crawl.store.get(Cf.LANE, name.encode())
         at = float(raw) if raw is not None else 0.0
-        free_at = min(free_at, at)
         kind = "of this host alone (a CDN's address)" if name != address else "shared by all hosts of the address"
-        facts.append((address, f"lane {kind}, " + (f"free at {moment(at)}" if at > now else "free")))
+        state = f"free at {moment(at)}" if at > now else "free"
+        if address in tried:
+            free_at = min(free_at, at)
+        else:
+            state += "; it could not be connected to, others are tried first"
+        facts.append((address, f"lane {kind}, {state}"))
     known = "1 address" if len(row.addresses) == 1 else f"{len(row.addresses)} addresses"
     words = f"{known}, one request at a time to each"
     if free_at > now:

@@ -172,10 +172,7 @@ class HttpClient:
         except TimeoutError:
             if self._closed:
                 raise Trouble(Failure.OURS, CLOSED) from None
-            total = visit.deadline <= deadline
-            raise Trouble(
-                Failure.TIMEOUT if total else Failure.CONNECT_TIMEOUT, "no connection within the time for it"
-            ) from None
+            raise Trouble(Failure.CONNECT_TIMEOUT, "no connection within the time for it") from None
         visit.connect_s = time.monotonic() - begun
         return connection
 
