@@ -21,11 +21,10 @@ from gossamer.adapters.dns import DnsResolver
 from gossamer.adapters.http.client import HttpClient
 from gossamer.adapters.networks import load_as_table, load_cdn
 from gossamer.adapters.rocksdb import RocksStore
-from gossamer.adapters.segments import Segments
 from gossamer.adapters.spool import Spool
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
-from gossamer.core.counters import bump, known_segments
+from gossamer.core.counters import bump
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
 from gossamer.model.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FETCHED, EXIT_OK, GossamerError
@@ -44,6 +43,7 @@ from gossamer.surface.engine import CrawlReader, LiveView
 from gossamer.surface.machine import check_disk, descriptors_for
 from gossamer.surface.memory import Memory
 from gossamer.surface.monitor import Monitor
+from gossamer.surface.notices import Notices, recovered
 from gossamer.surface.operating import Operator
 from gossamer.surface.seedstate import seed_failures
 from gossamer.surface.signing import signer_of
@@ -94,9 +94,8 @@ class Node:
             exempt=lambda address: address in cdn,
         )
         settings.save(config)
-        totals = context.counters.totals
-        self.segments = Segments(self.directory / "archive", totals.committed, known_segments(self._store))
-        self.recovered = self.segments.recover()
+        self._notices = Notices(context.counters.totals, self.clock.now)
+        self.segments = recovered(self.directory, context, self._notices)
         self.partition = Partition(context, allow)
         self.operator = Operator(self)
         self.operator.begin()
@@ -139,7 +138,7 @@ class Node:
             takedowns=self.operator.told,
             codings=lambda values, body: applied_codings(values, body)[0],
         )
-        self.monitor = Monitor(self.config, self.clock, self.partition, concurrency)
+        self.monitor = Monitor(self.config, self.clock, self.partition, concurrency, self._notices)
 
     # -- one run ---------------------------------------------------------------------------------------------------
 

@@ -231,7 +231,9 @@ def test_a_worker_that_dies_behind_a_finished_segment_leaves_no_page_twice(
             assert digest.pointer is not None
             name = digest.pointer.segment
             committed[name] = max(committed.get(name, 0), digest.committed_end)
-        Segments(archive, committed, frozenset(committed)).tend(pool)
+        told: dict[str, str] = {}
+        Segments(archive, committed, frozenset(committed), told.__setitem__).tend(pool)
+        assert told == {}
         assert pool.abandoned == {}
 
     run(body, workers=Workers(count=1), segment_bytes=1)

@@ -12,7 +12,8 @@ import pytest
 
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.hooks import Hooks
-from gossamer.adapters.digest.worker import Worker
+from gossamer.adapters.digest.worker import Worker, _metadata
+from gossamer.model.page import Digest
 from tests.digest.helpers import ANY, page, targets
 
 
@@ -172,3 +173,9 @@ def test_what_a_parser_cannot_open_costs_no_page_its_parse(tmp_path: Path, monke
     assert (failed.id, failed.pointer, failed.unwritten) == (page(1).id, None, "lacking")
     assert worker.take(page(1)) == []
     assert [found.title for found in worker.sync()[0]] == ["Page 1"]
+
+
+def test_of_a_page_that_is_not_to_be_kept_nothing_is_that_hooks_took() -> None:
+    for noarchive, kept in ((False, {"words": "3"}), (True, {})):
+        made = Digest(id=1, pointer=None, charset="utf-8", extra={"words": "3", "charset": "x"}, noarchive=noarchive)
+        assert _metadata(made) == {"charset": "utf-8", "language": "", "digest-error": "", **kept}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 import gossamer
 from gossamer.model.config import Archive, Limits, Politeness, Scope
@@ -29,7 +30,8 @@ def links(page, links):
 def more(page):
     if page.url.endswith("page1.html"):
         raise KeyError("no value for me")
-    return {"words": str(len(page.text.split()))}
+    hostile = "one\\r\\nvia: http://evil.example/\\r\\n\\r\\ntwo"
+    return {"words": str(len(page.text.split())), "depth": "99", "note": hostile}
 
 def sink(page):
     with open(LOG, "a") as log:
@@ -59,6 +61,18 @@ async def visit(config: gossamer.Config, see: Callable[[gossamer.Page], bool]) -
                 break
 
 
+def metadata_of(crawl: Crawl) -> dict[str, list[str]]:
+    """What the WARC metadata record of each URL says, line by line; by the last part of the URL."""
+    found: dict[str, list[str]] = {}
+    for path in crawl.warcs():
+        with path.open("rb") as stream:
+            for record in ArchiveIterator(stream, check_digests="raise"):
+                if record.rec_type == "metadata":
+                    name = record.rec_headers.get_header("WARC-Target-URI").rpartition("/")[2]
+                    found[name] = record.content_stream().read().decode().split("\r\n")
+    return found
+
+
 def test_every_page_is_shown_whole(configured: tuple[gossamer.Config, Crawl]) -> None:
     config, crawl = configured
     pages: dict[str, gossamer.Page] = {}
@@ -71,6 +85,10 @@ def test_every_page_is_shown_whole(configured: tuple[gossamer.Config, Crawl]) ->
     assert len(page.raw) == page.event.payload_bytes > 0
     assert page.text.startswith("Page 7 is about matter259")
     assert len(pages[crawl.seeds[0]].links) == 10
+    records = metadata_of(crawl)
+    assert f"via: {crawl.seeds[0]}" in records["page7.html"]
+    unreferred = {name for name, lines in records.items() if not any(line.startswith("via:") for line in lines)}
+    assert unreferred == {"index.html", "robots.txt"}, "seeds, and what is asked for of our own accord"
     assert crawl.ask("status").out.startswith("finished: nothing is left to fetch")
     assert [path.name for path in crawl.archive.iterdir() if path.name.endswith(".open")] == []
     assert crawl.ask("verify").code == 0
@@ -127,6 +145,10 @@ def test_hooks_take_part_and_one_that_raises_costs_a_recorded_error(
     assert set(pages) == {"index.html", *(f"page{n}.html" for n in range(10) if n != 3)}
     assert len(log.read_text().split()) >= len(pages)
     assert int(pages["page7.html"].extra["words"]) > 30
+    lines = metadata_of(crawl)["page7.html"]
+    assert {f"words: {pages['page7.html'].extra['words']}", "note: one  via: http://evil.example/    two"} <= set(lines)
+    ours = [line for line in lines if line.lower().startswith(("depth:", "via:"))]
+    assert ours == [f"via: {crawl.seeds[0]}", "depth: 1"]
     assert pages["page1.html"].extra == {}
     assert "mine: KeyError" in pages["page1.html"].event.error
     assert "mine: RuntimeError" in pages["index.html"].event.error

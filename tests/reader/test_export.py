@@ -107,11 +107,19 @@ def exported(crawl: Made, target: Path, *arguments: str, capsys: Any) -> dict[st
     main = [one for one, _ in told if one["WARC-Type"] in ("response", "revisit")]
     assert len(lines) == len([one for one in main if not is_304(one)])
     if not found["unresolved"]:
-        given_ = {(surt(one["WARC-Target-URI"]), digest(one)) for one in main if one["WARC-Type"] == "response"}
-        for one in main:
-            if one["WARC-Type"] == "revisit":
-                assert (surt(one["WARC-Refers-To-Target-URI"]), digest(one)) in given_, one
+        assert dangling(main) == []
     return found
+
+
+def dangling(main: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Revisits that refer to no response, by URL, date and payload, that is among these records."""
+    there = {(one["WARC-Target-URI"], one["WARC-Date"], digest(one)) for one in main if one["WARC-Type"] == "response"}
+    return [
+        one
+        for one in main
+        if one["WARC-Type"] == "revisit"
+        and (one["WARC-Refers-To-Target-URI"], one["WARC-Refers-To-Date"], digest(one)) not in there
+    ]
 
 
 def is_304(header: dict[str, str]) -> bool:

@@ -187,6 +187,15 @@ def test_plain_progress_and_summary(engine: FakeEngine, capsys: pytest.CaptureFi
     assert "gossamer report --dir crawl" in out
 
 
+def test_notices_are_told_at_once_and_in_the_summary(engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    told = "error: digest worker 1 took longer than 30 s on https://big.example/all.html"
+    for flag, at_once in (("--quiet", "err"), ("--plain", "out")):
+        assert cli.run(["crawl", "https://example.com/", flag], engine) == 0
+        said = capsys.readouterr()
+        assert told in getattr(said, at_once).partition(" | ")[0]
+        assert told in said.out.partition("\nnext ")[0].splitlines()[-1]
+
+
 def test_status(crawled: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert cli.run(["status"], crawled) == 0

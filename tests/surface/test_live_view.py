@@ -16,7 +16,7 @@ from gossamer.surface import live, plain
 from gossamer.surface.glyphs import bar, pack, resample, spark, stacked
 from gossamer.surface.live import LiveDisplay
 from gossamer.surface.liverows import render
-from gossamer.surface.plain import PlainLines, progress_line, seed_failure_lines, summary_lines
+from gossamer.surface.plain import NoticeLines, PlainLines, progress_line, seed_failure_lines, summary_lines
 from tests.surface.samples import HOSTILE, hostile_snapshot, snapshot
 
 
@@ -170,3 +170,12 @@ def test_what_does_not_fit_is_counted() -> None:
     assert pack(items, 40).plain == "item0  item1  item2  item3  item4"
     assert pack(items, 20).plain == "item0  item1  +3"
     assert len(pack(items, 19).plain) <= 19
+
+
+def test_a_quiet_crawl_prints_notices_and_nothing_else() -> None:
+    out = io.StringIO()
+    view = NoticeLines(out)
+    notices = (Notice(1_767_225_600.0, "error", "one"), Notice(1_767_225_601.0, "error", "two"))
+    for count in (0, 1, 1, 2):
+        view.show(Snapshot(state="crawling", pages=3, notices=notices[:count]))
+    assert out.getvalue() == "00:00:00  error: one\n00:00:01  error: two\n"

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from gossamer.model.canonical import canonical_path, canonical_query, normalize_escapes
 from gossamer.model.legacy_query import encode_query_of, percent_encode_query
 from gossamer.model.reason import Reason
-from gossamer.model.url import Base, Url, key_host_prefix, parse, registered_domain, serialize, site_of, wire_parts
+from gossamer.model.url import (
+    Base,
+    Url,
+    key_host_prefix,
+    parse,
+    registered_domain,
+    serialize,
+    site_of,
+    url_of_key,
+    wire_parts,
+)
 
 ANY = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
 PIECES = st.lists(
@@ -44,6 +54,7 @@ def test_nothing_raises_and_the_canonical_form_is_final(text: str, base: str | N
     assert " " not in url.canonical
     assert url.canonical.isascii()
     assert url.key.startswith(key_host_prefix(url.host) + "/")
+    assert url_of_key(url.key) == url.canonical
     scheme, name, port, target = wire_parts(url.wire)
     assert scheme == url.scheme
     assert name

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gossamer.adapters.warc import parse, records
 from gossamer.adapters.warc.parse import sha1
 from gossamer.model.errors import ArchiveError
+from gossamer.model.limits import WARC_FIELD_MAX_CHARS
 from gossamer.model.page import Job, Original, Pointer
 from gossamer.policy.revisits import revisit_of
 from tests.support.warc import DATE, HEAD, REQUEST, archive, by_warcio, fastwarc_types, make_job, warcio_check
@@ -270,6 +271,30 @@ def test_nothing_from_outside_breaks_a_record(
     }
     block = parse.record(built[0].data).block
     assert block[parse.body_offset(block) :] == (body if framed is None else framed)
+
+
+def test_what_hooks_say_takes_no_name_of_ours_and_breaks_no_line() -> None:
+    said = {
+        "charset": "",  # ours, without a value: the name is taken all the same
+        "Charset": "theirs",
+        "VIA": "http://evil.example/",
+        "fetchtimems": "0",
+        "noarchive": "true",
+        "status": "999",
+        "words": "12",
+        "a b\r\nWARC-Type": "x\r\nvia: y\r\n\r\nWARC/1.1\u2028z",
+        "Words": "13",
+        "": "nameless",
+        "empty": " \r\n ",
+        "\ud800": "\udfff",
+        "long": "x" * 100_000,
+    }
+    *_, metadata = records.page(make_job(via=""), said)
+    assert parse.record(metadata.data).block == (
+        b"words: 12\r\na-b--WARC-Type: x  via: y    WARC/1.1 z\r\n-: ?\r\nlong: "
+        + b"x" * WARC_FIELD_MAX_CHARS
+        + b"\r\nfetchTimeMs: 250\r\ndepth: 2\r\n"
+    )
 
 
 def test_a_url_that_fits_no_header_is_refused() -> None:

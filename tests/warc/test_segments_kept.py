@@ -24,6 +24,11 @@ class Writers:
         self.abandoned: dict[str, int] = {}
 
 
+def nothing(name: str, damage: str) -> None:
+    """Told of what is missing, where nothing is."""
+    raise AssertionError(f"{name}: {damage}")
+
+
 def written(directory: Path, pages: int = 3, *, close: bool = False) -> list[int]:
     """A segment with pages; its length after each. Its writer is finished, or gone without a word."""
     writer = make_writer(directory)
@@ -49,7 +54,7 @@ def urls(path: Path) -> list[str]:
 def test_a_start_cuts_back_to_what_was_committed_and_forgets(tmp_path: Path) -> None:
     ends = written(tmp_path)
     committed = {NAME: ends[1]}
-    report = Segments(tmp_path, committed, frozenset({NAME})).recover()
+    report = Segments(tmp_path, committed, frozenset({NAME}), nothing).recover()
     assert report.finished == (NAME,)
     assert report.cut == {NAME: ends[2] - ends[1]}
     assert committed == {}
@@ -62,7 +67,7 @@ def test_a_start_cuts_back_to_what_was_committed_and_forgets(tmp_path: Path) -> 
 def test_a_finished_segment_is_forgotten_only_when_all_of_it_is_committed(tmp_path: Path) -> None:
     ends = written(tmp_path, close=True)
     committed = {NAME: ends[1], "other.warc.gz": 5}
-    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME}), nothing), Writers()
     writers.closed.append(NAME)
     assert segments.tend(writers) is False
     assert writers.closed == []
@@ -78,7 +83,7 @@ def test_the_segment_of_a_dead_worker_waits_for_its_commits_then_is_finished(tmp
     """Pages it had answered for are still on their way to their commits."""
     ends = written(tmp_path)
     committed = {NAME: ends[0]}
-    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME}), nothing), Writers()
     writers.abandoned[NAME] = ends[1]  # answered for two pages, died in the third
     assert segments.tend(writers) is False
     assert (tmp_path / (NAME + ".open")).stat().st_size == ends[2]
@@ -93,7 +98,7 @@ def test_the_segment_of_a_dead_worker_waits_for_its_commits_then_is_finished(tmp
 
 def test_a_dead_worker_that_answered_for_nothing_leaves_nothing(tmp_path: Path) -> None:
     written(tmp_path)
-    segments, writers = Segments(tmp_path, {}, frozenset()), Writers()
+    segments, writers = Segments(tmp_path, {}, frozenset(), nothing), Writers()
     writers.abandoned[NAME] = 0
     assert segments.tend(writers) is True
     assert list(tmp_path.glob("*.warc.gz*")) == []
@@ -101,7 +106,7 @@ def test_a_dead_worker_that_answered_for_nothing_leaves_nothing(tmp_path: Path) 
 
 def test_a_closed_segment_that_held_no_visit_is_forgotten(tmp_path: Path) -> None:
     committed = {"gone.warc.gz": 0}
-    segments, writers = Segments(tmp_path, committed, frozenset({NAME})), Writers()
+    segments, writers = Segments(tmp_path, committed, frozenset({NAME}), nothing), Writers()
     writers.closed.append("gone.warc.gz")
     assert segments.tend(writers) is True
     assert committed == {}
@@ -112,7 +117,7 @@ def test_a_segment_that_no_commit_refers_to_is_put_aside_at_a_start(tmp_path: Pa
     written(tmp_path, close=True)
     other = written(tmp_path / "kept", close=True)
     (tmp_path / "kept" / NAME).rename(tmp_path / NAME.replace("00000", "00001"))
-    Segments(tmp_path, {}, frozenset({NAME.replace("00000", "00001")})).recover()
+    Segments(tmp_path, {}, frozenset({NAME.replace("00000", "00001")}), nothing).recover()
     assert not (tmp_path / NAME).exists()
     assert (tmp_path / (NAME + ".orphan")).exists()
     assert (tmp_path / NAME.replace("00000", "00001")).stat().st_size == other[-1]
@@ -129,13 +134,45 @@ def test_a_disk_that_fails_is_told_in_one_line(
     def fail(*_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    segments = Segments(tmp_path, {NAME: ends[1]}, frozenset({NAME}))
+    segments = Segments(tmp_path, {NAME: ends[1]}, frozenset({NAME}), nothing)
     workers = Writers()
     workers.abandoned[NAME] = ends[1]
     with monkeypatch.context() as patch:
         patch.setattr(os, "ftruncate", fail)
         patch.setattr(os, "unlink", fail)
-        for work in (segments.recover, lambda: segments.tend(workers), Segments(tmp_path, {}, frozenset()).recover):
+        for work in (
+            segments.recover,
+            lambda: segments.tend(workers),
+            Segments(tmp_path, {}, frozenset(), nothing).recover,
+        ):
             with pytest.raises(kind, match=os.strerror(code)):
                 work()
     assert segments.recover().finished == (NAME,)
+
+
+def test_what_is_missing_is_told_at_a_start_and_while_a_crawl_runs(tmp_path: Path) -> None:
+    """Its rows cannot know, and what was committed of it is forgotten at the same time."""
+    told: dict[str, str] = {}
+    ends = written(tmp_path / "start")
+    os.truncate(tmp_path / "start" / (NAME + ".open"), ends[1] + 5)
+    committed = {NAME: ends[2], "gone.warc.gz": 7}
+    Segments(tmp_path / "start", committed, frozenset({NAME}), told.__setitem__).recover()
+    assert told == {
+        NAME: f"{ends[1] + 5} bytes are left of {ends[2]} committed",
+        "gone.warc.gz": "missing: 7 bytes were committed",
+    }
+    assert committed == {}
+    assert (tmp_path / "start" / NAME).stat().st_size == ends[1]
+    told.clear()
+    written(tmp_path / "dead")
+    os.truncate(tmp_path / "dead" / (NAME + ".open"), ends[0])
+    committed = {NAME: ends[1], "gone.warc.gz": 7}
+    segments, writers = Segments(tmp_path / "dead", committed, frozenset({NAME}), told.__setitem__), Writers()
+    writers.abandoned[NAME] = ends[1]
+    writers.closed.append("gone.warc.gz")
+    assert segments.tend(writers) is True
+    assert told == {
+        NAME: f"{ends[0]} bytes are left of {ends[1]} committed",
+        "gone.warc.gz": "missing: 7 bytes were committed",
+    }
+    assert committed == {}

@@ -1,18 +1,23 @@
-"""The life of WARC segments as the commits see it: cut back at a start, finished when all of them is committed."""
+"""The life of WARC segments as the commits see it: cut back at a start, finished when all of them is committed.
+
+What is missing of what was committed is told, whenever it is found: no row knows, and the crawl goes on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from gossamer.adapters.warc.files import OPEN, SUFFIX, passes, told
-from gossamer.adapters.warc.recover import Report, recover_directory, recover_segment
+from gossamer.adapters.warc.recover import Report, missing, recover_directory, recover_segment
 from gossamer.model.errors import GossamerError
 
 PREFIX: Final = "GOSSAMER"
 ORPHAN: Final = ".orphan"  # put aside, not deleted: somebody may have laid a file there
+
+T = TypeVar("T")
 
 
 class Workers(Protocol):
@@ -22,28 +27,31 @@ class Workers(Protocol):
     abandoned: dict[str, int]
 
 
-def _done(work: Callable[[], object]) -> bool:
-    """Whether this could be done. False when our machine is out of descriptors or memory now: it is tried again."""
+def _tried(work: Callable[[], T]) -> T | None:
+    """What came of this; None when our machine is out of descriptors or memory now: it is tried again."""
     try:
-        work()
+        return work()
     except (OSError, GossamerError) as error:
         if passes(error):
-            return False
+            return None
         raise
-    return True
 
 
 class Segments:
     """Keeps the archive directory in step with what is committed."""
 
-    def __init__(self, directory: Path, committed: dict[str, int], known: frozenset[str]) -> None:
+    def __init__(
+        self, directory: Path, committed: dict[str, int], known: frozenset[str], tell: Callable[[str, str], None]
+    ) -> None:
         """`committed`: segment -> bytes of it that commits refer to; entries of finished segments are removed.
 
-        `known`: segments that some commit refers to, finished ones too.
+        `known`: segments that some commit refers to, finished ones too. `tell`: called with the name of a segment and
+        what of it is missing.
         """
         self._directory = directory
         self._known = known
         self._committed = committed
+        self._tell = tell
         self._closed: list[str] = []
         self.count = 0
         self.bytes = 0
@@ -57,6 +65,8 @@ class Segments:
             for path in self._directory.glob(f"{PREFIX}-*{SUFFIX}"):
                 if path.name not in self._known:  # finished, and killed before any page of it was committed
                     path.rename(path.with_name(path.name + ORPHAN))
+        for name, damage in report.damaged.items():
+            self._tell(name, damage)
         self._committed.clear()
         return report
 
@@ -73,19 +83,28 @@ class Segments:
         workers.closed.clear()
         changed = False
         for name in list(workers.abandoned):
-            path = self._directory / (name + OPEN)
             committed = self._committed.get(name, 0)
-            if committed >= workers.abandoned[name] and _done(partial(recover_segment, path, committed)):
+            if committed >= workers.abandoned[name] and self._recovered(name, committed):
                 self._committed.pop(name, None)
                 del workers.abandoned[name]
                 changed = True
         for name in list(self._closed):
-            if self._size(name) <= self._committed.get(name, 0):
+            size_bytes, committed = self._size(name), self._committed.get(name, 0)
+            if size_bytes <= committed:
+                if size_bytes < committed:
+                    self._tell(name, missing(size_bytes, committed))
                 self._closed.remove(name)
                 self._committed.pop(name, None)
                 changed = True
-        _done(self._measure)
+        _tried(self._measure)
         return changed
+
+    def _recovered(self, name: str, committed: int) -> bool:
+        """Whether the segment of a dead worker could be cut back and finished."""
+        outcome = _tried(partial(recover_segment, self._directory / (name + OPEN), committed))
+        if outcome is not None and outcome.damage:
+            self._tell(name, outcome.damage)
+        return outcome is not None
 
     def _size(self, name: str) -> int:
         """Bytes of a finished segment, 0 when it was removed because it held no visit."""

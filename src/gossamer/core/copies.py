@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from gossamer.core.changes import Changes, decode_copy, decode_fingerprints, encode
@@ -25,6 +26,21 @@ def find_copy(changes: Changes, payload_digest: str) -> Copy | None:
 def original_of(copy: Copy, payload_digest: str) -> Original:
     """What a revisit record of this payload refers to."""
     return Original(copy.url, copy.date, payload_digest, copy.pointer)
+
+
+def response_of(changes: Changes, row: UrlRow, withheld: Callable[[str], str]) -> Original | None:
+    """The archived response with the payload that a page showed last; None when there is none to refer to.
+
+    Its own where it was archived in full, else the first capture of that payload. `withheld`: the takedown, if any, by
+    which the record of a URL is not given out. Without a response a 304 would confirm what the archive does not have.
+    """
+    digest = row.payload_digest
+    if row.pointer is None or row.noarchive or not digest or shown(row) != digest:
+        return None
+    if row.response_date:
+        return Original(row.url, row.response_date, digest)
+    copy = find_copy(changes, digest)
+    return None if copy is None or withheld(copy.url) else original_of(copy, digest)
 
 
 def remember_copy(changes: Changes, payload_digest: str, key: str, url: str, date: float, pointer: Pointer) -> None:

@@ -10,7 +10,7 @@ from gossamer.core.buckets import Buckets
 from gossamer.core.calendar import plan
 from gossamer.core.changes import Changes, decode_site
 from gossamer.core.context import Context
-from gossamer.core.copies import shown
+from gossamer.core.copies import response_of
 from gossamer.core.hostqueue import Place, dequeue
 from gossamer.core.robotsdesk import Standing
 from gossamer.core.turn import Errand, Turn
@@ -155,14 +155,18 @@ class Dispatch:
             if self._host_exhausted(host.row) or self._site_exhausted(changes, host.row, now):
                 host.queue.give_back(place)
                 return None
-            return self._queue_entry_turn(host, address, now, place, row)
+            return self._queue_entry_turn(host, address, changes, now, place, row)
         return None
 
-    def _queue_entry_turn(self, host: ActiveHost, address: str, now: float, place: Place, row: UrlRow) -> Turn:
+    def _queue_entry_turn(
+        self, host: ActiveHost, address: str, changes: Changes, now: float, place: Place, row: UrlRow
+    ) -> Turn:
         turn = self._turn(host, address, now, row.kind, row.url, place.key)
         turn.place, turn.row = place, row
-        if row.pointer is not None and row.status == 200 and shown(row):  # else a 304 would say nothing
-            turn.etag, turn.last_modified = row.etag, row.last_modified
+        if (row.etag or row.last_modified) and row.status == 200:
+            held = response_of(changes, row, self._c.takedowns.refusal)
+            if held is not None:  # else a 304 would say nothing
+                turn.etag, turn.last_modified = row.etag, row.last_modified
         return turn
 
     def _errand_turn(self, host: ActiveHost, errand: Errand, address: str, now: float) -> Turn:

@@ -20,6 +20,7 @@ from gossamer.core.twinpairs import note_pair
 from gossamer.model.page import Digest, Job, Kind, Original, Outcome
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
+from gossamer.model.via import referrer
 from gossamer.policy.duplicates import is_unchanged
 from gossamer.policy.traps import judge_shape, shapes_of
 
@@ -42,14 +43,9 @@ def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, p
     original: Original | None = None
     revisit: Literal["", "identical", "not-modified"] = ""
     row = turn.row or changes.url(turn.key)
-    if (
-        outcome.status == NOT_MODIFIED
-        and row is not None
-        and row.pointer is not None
-        and (turn.etag or turn.last_modified)
-    ):
-        original = Original(row.original_url or row.url, row.visited, row.payload_digest, row.pointer)
-        revisit = "not-modified"
+    if outcome.status == NOT_MODIFIED and row is not None and (turn.etag or turn.last_modified):
+        original = copies.response_of(changes, row, context.takedowns.refusal)
+        revisit = "not-modified" if original is not None else ""
     elif outcome.payload and not outcome.truncated:
         copy = copies.find_copy(changes, payload_digest)
         if copy is not None and context.takedowns.refusal(copy.url):  # a record that is not given out is nobody's
@@ -79,7 +75,7 @@ def make_job(context: Context, changes: Changes, turn: Turn, outcome: Outcome, p
         payload_digest=payload_digest,
         original=original,
         revisit=revisit,
-        via=row.via if row is not None else "",
+        via=referrer(row.via) if row is not None else "",
         parse=outcome.status in CONTENT and not outcome.cut_by_type,
         elapsed_s=outcome.elapsed_s,
         tell_all=row is not None and row.promoted,
@@ -283,6 +279,8 @@ def _note_capture(row: UrlRow, outcome: Outcome, job: Job, digest: Digest) -> No
         row.payload_bytes = len(job.payload)
         row.media_type = digest.media_type
         row.original_url = job.original.url if job.original is not None else ""
+        in_full = job.original is None and not digest.noarchive and job.url == row.url
+        row.response_date = job.date if in_full else 0.0
 
 
 def _note_content(row: UrlRow, outcome: Outcome, digest: Digest) -> None:

@@ -166,6 +166,7 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     feed: bool = False  # a feed that is read again and again
     halted: str = ""  # id of the takedown that keeps it out of queue and calendar
     called: tuple[float, str] | None = None  # when a visit was brought forward, by what: "ping", a sitemap's URL
+    response_date: float = 0.0  # WARC-Date of its own response with this payload; 0: it has none, or an older row
 
 
 class NewUrlRow(msgspec.Struct, array_like=True):

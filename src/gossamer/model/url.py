@@ -28,6 +28,7 @@ __all__ = [
     "registered_domain",
     "serialize",
     "site_of",
+    "url_of_key",
     "wire_parts",
 ]
 
@@ -129,6 +130,17 @@ def key_host_prefix(host: str) -> str:
     """The text with which the keys of a host begin: "com,example)" for "example.com"."""
     name = name_of(host)
     return _surt_name(name) + host[len(name) :] + ")"
+
+
+def url_of_key(key: str) -> str:
+    """The canonical form of the URL whose key this is; "" for a text that is no key."""
+    surt, _, scheme = key.partition(" ")
+    front, bracket, tail = surt.partition(")")
+    if not bracket:
+        return ""
+    labels = name_of(front)
+    name = ".".join(reversed(labels.split(","))).replace("%2C", ",").replace("%29", ")")
+    return f"{scheme or 'https'}://{name}{front[len(labels) :]}{tail}"
 
 
 def wire_parts(wire: str) -> tuple[Scheme, str, int, str]:

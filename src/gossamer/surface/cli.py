@@ -48,7 +48,7 @@ from gossamer.surface import (
 )
 from gossamer.surface.engine import Engine, LiveView
 from gossamer.surface.live import LiveDisplay
-from gossamer.surface.plain import PlainLines, seed_failure_lines, summary_lines
+from gossamer.surface.plain import NoticeLines, PlainLines, notice_line, seed_failure_lines, summary_lines
 from gossamer.surface.seeds import check_seeds, complete, read_seed_file
 from gossamer.surface.statusfile import StatusFile
 from gossamer.surface.terminal import escape
@@ -154,7 +154,7 @@ def crawl(
         _say(note)
     code, last = _run(engine_of(ctx), resolved, plain=plain, quiet=quiet)
     if last is not None:
-        typer.echo("\n".join(summary_lines(last)))
+        typer.echo("\n".join([*summary_lines(last), *map(notice_line, last.notices)]))
         typer.echo(f"\nnext       gossamer report --dir {escape(str(directory))}")
         for line in seed_failure_lines(last):
             _say(line)
@@ -231,7 +231,7 @@ class _Views:
 def _run(engine: Engine, config: Config, *, plain: bool, quiet: bool) -> tuple[int, Snapshot | None]:
     status = StatusFile(Path(config.directory) / "log")
     if quiet:
-        views = _Views([status])
+        views = _Views([NoticeLines(sys.stderr), status])
         return _told(engine, config, views), views.last
     lines = plain or not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     with PlainLines(sys.stdout) if lines else LiveDisplay(Console(highlight=False, markup=False)) as display:

@@ -12,6 +12,7 @@ from typing import Final
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Failure, Kind
 from gossamer.model.reason import Reason
+from gossamer.model.via import referrer
 
 PATH_MAX: Final = 50  # Heritrix cuts longer discovery paths in the same way
 
@@ -95,14 +96,7 @@ def format_heritrix(event: FetchEvent) -> str:
 
 def _via(via: str) -> str:
     """The URL of the page a URL was found on; "-" for seeds and for what the crawl asks of its own accord."""
-    key = via.removeprefix("sitemap:").removeprefix("robots:")
-    surt, _, scheme = key.partition(" ")
-    labels, bracket, path = surt.partition(")")
-    if not bracket:
-        return "-"
-    name, colon, port = labels.rpartition(":") if not labels.endswith("]") else (labels, "", "")
-    name = name if colon else labels
-    return _field(f"{scheme or 'https'}://{'.'.join(reversed(name.split(',')))}{colon}{port if colon else ''}{path}")
+    return _field(referrer(via)) or "-"
 
 
 def _iso(time: float) -> str:

@@ -23,6 +23,7 @@ from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
 from gossamer.surface.busy import Meter
 from gossamer.surface.counted import counted
 from gossamer.surface.machine import disk_free_bytes, resident_bytes
+from gossamer.surface.notices import Notices
 
 HISTORY_S: Final = 120  # seconds of rates kept for the sparkline
 RATE_WINDOW_S: Final = 5.0
@@ -61,12 +62,13 @@ class Archived(Protocol):
 class Monitor:
     """Samples counters and judges budgets."""
 
-    def __init__(self, config: Config, clock: Clock, partition: Partition, concurrency: int) -> None:
+    def __init__(self, config: Config, clock: Clock, partition: Partition, concurrency: int, notices: Notices) -> None:
         """Start watching now."""
         self._config = config
         self._clock = clock
         self._partition = partition
         self._concurrency = concurrency
+        self._notices = notices
         self._totals = partition.context.counters.totals
         self._started = clock.now()
         self._ticked = self._started
@@ -148,6 +150,7 @@ class Monitor:
             archive_bytes=archive.bytes,
             disk_free_bytes=disk_free_bytes(Path(self._config.directory)),
             memory_bytes=resident_bytes(),
+            notices=tuple(self._notices.last),
             recent=tuple(self._recent),
         )
 

@@ -17,16 +17,42 @@ NAMES_MAX: Final = 4
 SEED_FAILURES_SHOWN_MAX: Final = 20
 
 
-class PlainLines:
-    """A live view that prints a line every five seconds, and each notice once. A context manager like the other."""
+class NoticeLines:
+    """A live view that prints each notice once, and nothing else."""
 
     def __init__(self, out: TextIO) -> None:
         """`out` is where the lines go."""
         self._out = out
-        self._printed_s = float("-inf")
-        self._state = ""
         self._told: set[tuple[float, str]] = set()
         self._broken = False
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Print new notices."""
+        self._print(self._fresh(snapshot))
+
+    def _fresh(self, snapshot: Snapshot) -> list[str]:
+        fresh = [notice for notice in snapshot.notices if (notice.time, notice.text) not in self._told]
+        self._told = {(notice.time, notice.text) for notice in snapshot.notices}
+        return [notice_line(notice) for notice in fresh]
+
+    def _print(self, lines: list[str]) -> None:
+        if self._broken or not lines:
+            return
+        try:
+            self._out.write("".join(line + "\n" for line in lines))
+            self._out.flush()
+        except OSError:
+            self._broken = True  # nobody reads any more; the crawl goes on
+
+
+class PlainLines(NoticeLines):
+    """A live view that prints a line every five seconds, and each notice once. A context manager like the other."""
+
+    def __init__(self, out: TextIO) -> None:
+        """`out` is where the lines go."""
+        super().__init__(out)
+        self._printed_s = float("-inf")
+        self._state = ""
 
     def __enter__(self) -> Self:
         """Nothing to prepare."""
@@ -39,23 +65,12 @@ class PlainLines:
 
     def show(self, snapshot: Snapshot) -> None:
         """Print new notices; print the state when it is due or changed."""
-        fresh = [notice for notice in snapshot.notices if (notice.time, notice.text) not in self._told]
-        self._told = {(notice.time, notice.text) for notice in snapshot.notices}
-        lines = [notice_line(notice) for notice in fresh]
+        lines = self._fresh(snapshot)
         now_s = time.monotonic()
         if now_s - self._printed_s >= EVERY_S or snapshot.state != self._state:
             self._printed_s, self._state = now_s, snapshot.state
             lines.append(progress_line(snapshot))
         self._print(lines)
-
-    def _print(self, lines: list[str]) -> None:
-        if self._broken or not lines:
-            return
-        try:
-            self._out.write("".join(line + "\n" for line in lines))
-            self._out.flush()
-        except OSError:
-            self._broken = True  # nobody reads any more; the crawl goes on
 
 
 def notice_line(notice: Notice) -> str:

@@ -19,13 +19,13 @@ import msgspec
 
 from gossamer.adapters.exclusions import Exclusions
 from gossamer.adapters.rocksdb import RocksStore
-from gossamer.adapters.segments import ORPHAN, PREFIX, Segments
+from gossamer.adapters.segments import ORPHAN, PREFIX
 from gossamer.adapters.warc import files
 from gossamer.adapters.warc.purge import purge_segment
 from gossamer.adapters.warc.writer import SegmentWriter
 from gossamer.core.changes import Changes, decode_copy, decode_url, encode
 from gossamer.core.context import Context
-from gossamer.core.counters import known_segments
+from gossamer.core.ending import NOT_MODIFIED
 from gossamer.core.keys import robots_key, segment_key
 from gossamer.core.orders import Orders
 from gossamer.core.rulesfetch import RulesFetch
@@ -36,15 +36,19 @@ from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Copy, State, UrlRow
 from gossamer.model.takedown import Step, StepName, Takedown
 from gossamer.model.url import Url, parse
+from gossamer.model.via import referrer
 from gossamer.policy.networks import net_id
 from gossamer.policy.takedown import TakedownRules, compile_takedowns, covering, key_range
+from gossamer.ports.archive import Capture
 from gossamer.surface import settings
 from gossamer.surface.captures import Captures
 from gossamer.surface.changing import scope_of
+from gossamer.surface.notices import Notices, recovered
 from gossamer.version import VERSION
 
 ROWS_AT_ONCE: Final = 500
 COVERED_KEPT_MAX: Final = 100_000  # answers about URLs that are remembered while segments are read
+_FRAMING: Final = frozenset(("content-length", "transfer-encoding"))
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -55,6 +59,7 @@ class Report(msgspec.Struct, kw_only=True):
     segments: int = 0
     rows: int = 0
     rescued: int = 0  # copies of other URLs that had their payload in a record that went
+    damaged: tuple[str, ...] = ()  # what WARC files lacked before, in words
 
 
 class Purge:
@@ -88,8 +93,9 @@ class Purge:
         return self._report
 
     def _run(self, config: Config, context: Context) -> None:
-        segments = Segments(self._archive, context.counters.totals.committed, known_segments(context.store))
-        segments.recover()
+        notices = Notices(context.counters.totals, lambda: self._now)
+        recovered(self._directory, context, notices)
+        self._report.damaged = tuple(notice.text for notice in notices.last)
         self._enforce(context)
         self._rescue(config, context)
         kept_visits = self._segments()
@@ -140,10 +146,13 @@ class Purge:
             capture = captures.read(row.pointer)
             if capture.record_type != "revisit" or not capture.payload:
                 continue
-            job = _job(key, row, capture.date, capture.headers, capture.head_bytes, capture.payload)
+            headers, head = capture.headers, capture.head_bytes
+            if capture.status == NOT_MODIFIED:
+                headers, head = _confirmed(row.status, capture)
+            job = _job(key, row, capture.date, headers, head, capture.payload)
             pointer = writer.write(job, metadata={"purge": "written anew: the record it referred to was purged"})
             self._replaced.add((row.pointer.segment, row.pointer.offset))
-            row.pointer, row.original_url = pointer, ""
+            row.pointer, row.original_url, row.response_date = pointer, "", capture.date
             copy = Copy(key, row.url, capture.date, pointer)
             changes.put(Cf.PAYLOAD, row.payload_digest.encode(), encode(copy))
             changes.put(Cf.META, segment_key(pointer.segment), b"")
@@ -204,7 +213,7 @@ class Purge:
             return
         if row.state in (State.FETCHED, State.GONE):
             row.state, row.reason, row.detail = State.REFUSED, Reason.TAKEDOWN, f"takedown {row.halted}, purged"
-        row.pointer, row.history, row.original_url = None, (), ""
+        row.pointer, row.history, row.original_url, row.response_date = None, (), "", 0.0
         row.status = row.payload_bytes = row.content_hash = row.text_chars = 0
         row.payload_digest = row.content_digest = row.etag = row.last_modified = ""
         row.simhash, row.sketch, row.title, row.language = None, b"", "", ""
@@ -268,5 +277,13 @@ def _job(key: str, row: UrlRow, date: float, headers: tuple[tuple[str, str], ...
         tls_version="",
         tls_cipher="",
         payload_digest=row.payload_digest,
-        via=row.via,
+        via=referrer(row.via),
     )
+
+
+def _confirmed(status: int, capture: Capture) -> tuple[tuple[tuple[str, str], ...], bytes]:
+    """Fields and head of the response that a 304 confirmed, as they are after it (RFC 9111, section 4.3.4)."""
+    kept = tuple((name, value) for name, value in capture.headers if name.lower() not in _FRAMING)
+    fields = (*kept, ("content-length", str(len(capture.payload))))
+    lines = (f"HTTP/1.1 {status} OK", *(f"{name}: {value}" for name, value in fields), "", "")
+    return fields, "\r\n".join(lines).encode("latin-1", "replace")

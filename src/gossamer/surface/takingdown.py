@@ -111,6 +111,8 @@ def purge(
         typer.echo("what these cover would be removed for good; --yes does it")
         return
     report = Purge(directory, exclusions, chosen).run()
+    for damage in report.damaged:
+        typer.echo(escape(damage), err=True)
     typer.echo(
         f"{plural(report.records, 'record')} of {plural(report.visits, 'visit')} removed from "
         f"{plural(report.segments, 'segment')}, {plural(report.rows, 'row')} emptied"

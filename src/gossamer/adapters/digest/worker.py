@@ -146,8 +146,13 @@ class Worker:
 
 
 def _metadata(digest: Digest) -> dict[str, str]:
-    """What the WARC metadata record says beside what the writer adds."""
-    return {"charset": digest.charset, "language": digest.language, "digest-error": digest.error}
+    """What the WARC metadata record says beside what the writer adds: ours first, which wins, then what hooks said.
+
+    Of a page that asks not to be kept nothing of theirs is: it may be the page itself.
+    """
+    own = {"charset": digest.charset, "language": digest.language, "digest-error": digest.error}
+    extra = {} if digest.noarchive else digest.extra
+    return own | {name: value for name, value in extra.items() if name not in own}
 
 
 def _unwritten(digest: Digest, error: GossamerError) -> Digest:

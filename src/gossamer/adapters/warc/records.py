@@ -45,6 +45,7 @@ _URI_SAFE = re.compile(r"[!-;=?-~]+")
 _ONE_LINE = dict.fromkeys([*range(0x20), 0x7F, 0x85, 0x2028, 0x2029], " ")
 _NAME_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _NAME_MAX_CHARS = 64
+_OWN_FIELDS = frozenset({"via", "fetchtimems", "depth", "status", "noarchive", "head-repair"})
 
 
 class Built(NamedTuple):
@@ -96,17 +97,27 @@ def one_line(value: str) -> str:
 def warc_fields(fields: Mapping[str, str]) -> bytes:
     """An application/warc-fields block. Empty values are left out; names are cut to token characters.
 
-    Raises ArchiveError for more than WARC_FIELDS_MAX fields.
+    Of names that differ in case alone, or in what was cut, the first one counts, also when its value is empty. Raises
+    ArchiveError for more than WARC_FIELDS_MAX fields.
     """
     if len(fields) > WARC_FIELDS_MAX:
         raise ArchiveError(f"{len(fields)} metadata fields for one page: at most {WARC_FIELDS_MAX} are allowed")
     lines: list[str] = []
+    seen: set[str] = set()
     for name, value in fields.items():
+        token = _token(name)
+        if not token or token.lower() in seen:
+            continue
+        seen.add(token.lower())
         text = one_line(value)
-        token = name[:_NAME_MAX_CHARS]
-        if token and text:
-            lines.append(f"{_NAME_UNSAFE.sub('-', token)}: {text}\r\n")
+        if text:
+            lines.append(f"{token}: {text}\r\n")
     return "".join(lines).encode("utf-8", "replace")
+
+
+@functools.lru_cache(maxsize=256)
+def _token(name: str) -> str:
+    return _NAME_UNSAFE.sub("-", name[:_NAME_MAX_CHARS])
 
 
 def warcinfo(filename: str, date: float, fields: Mapping[str, str]) -> bytes:
@@ -124,12 +135,13 @@ def page(job: Job, metadata: Mapping[str, str], *, noarchive: bool = False) -> l
     """The records of one visit, the one that its pointer names first.
 
     That is a revisit when the job says so and has the earlier capture, and its payload is not empty; else a
-    response. With `noarchive` there is a metadata record only. Raises ArchiveError for a URL that cannot be archived.
+    response. With `noarchive` there is a metadata record only. What `metadata` says under a name of ours is left out.
+    Raises ArchiveError for a URL that cannot be archived.
     """
     head = block.replayable(job.head_bytes, job.status)
     common = f"WARC-Target-URI: {uri(job.url)}\r\nWARC-Date: {warc_date(job.date)}\r\n"
     address = _address(job.address)
-    facts = dict(metadata)
+    facts = {name: value for name, value in metadata.items() if _token(name).lower() not in _OWN_FIELDS}
     if head.repairs:
         facts["head-repair"] = " ".join(head.repairs)
     facts |= {"via": job.via, "fetchTimeMs": str(round(job.elapsed_s * 1000)), "depth": str(job.depth)}

@@ -78,6 +78,13 @@ def finalize(path: Path) -> Path | None:
         return _finish(path, found)
 
 
+def missing(left_bytes: int, committed_bytes: int) -> str:
+    """What a segment lacks, in words."""
+    if not left_bytes:
+        return f"missing: {committed_bytes} bytes were committed"
+    return f"{left_bytes} bytes are left of {committed_bytes} committed"
+
+
 def recover_segment(path: Path, committed_bytes: int | None) -> Outcome:
     """Recover one segment, open or finished, of which `committed_bytes` were committed (None: nothing is known).
 
@@ -89,7 +96,7 @@ def recover_segment(path: Path, committed_bytes: int | None) -> Outcome:
     if not path.exists():
         path = path.with_name(files.segment_name(path))  # its writer may have finished it just before it died
         if not path.exists():
-            return Outcome(damage=f"missing: {committed_bytes} bytes were committed" if committed_bytes else "")
+            return Outcome(damage=missing(0, committed_bytes) if committed_bytes else "")
     is_open = path.name.endswith(files.OPEN)
     if committed_bytes is None and not is_open:
         return Outcome()
@@ -103,7 +110,7 @@ def recover_segment(path: Path, committed_bytes: int | None) -> Outcome:
         linklog.cut(path)
     damage = ""
     if size_bytes < keep_bytes:
-        damage = f"{size_bytes} bytes are left of {keep_bytes} committed"
+        damage = missing(size_bytes, keep_bytes)
         whole_bytes = last_whole_member(path)
         cut_bytes = cut(path, whole_bytes)
         if not whole_bytes:
