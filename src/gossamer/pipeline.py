@@ -8,6 +8,7 @@ dispatch    fetch       exchanges in flight                fetch.concurrency
 dispatch    fetchers    leases of external fetchers        LEASES_MAX, COUNT_MAX at once
 dispatch    resolver    look-ups in flight                 RESOLVES_MAX
 fetch       digest      jobs, given or waiting             DIGEST_PENDING_MAX stops leasing; UNCOMMITTED_PER_HOST_MAX
+fetch       commit      sitemaps, which are longer         SITEMAPS_UNDER_WAY_MAX from turn to commit
 digest      workers     frames on a socket pair            DIGEST_JOBS_PER_WORKER_MAX
 workers     commit      digests whose records are durable  as many as there are jobs
 commit      store       write batches, one each page       synced together every COMMIT_GROUP_S

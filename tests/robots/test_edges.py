@@ -98,9 +98,10 @@ def test_crawl_delay_is_bounded_and_the_longest_of_a_group() -> None:
     assert parse(b"User-agent: *\nCrawl-delay: 2\nCrawl-delay: 7\nCrawl-delay: 3", "g").crawl_delay_s == 7.0
 
 
-def test_sitemaps_are_bounded() -> None:
+def test_sitemaps_are_bounded_and_those_beyond_are_counted() -> None:
     body = b"".join(b"Sitemap: /s%d.xml\n" % i for i in range(SITEMAPS_PER_HOST_MAX + 50))
-    assert len(parse(body, "g").sitemaps) == SITEMAPS_PER_HOST_MAX
+    found = parse(body + body, "g")
+    assert (len(found.sitemaps), found.sitemaps_beyond) == (SITEMAPS_PER_HOST_MAX, 100)
 
 
 def test_a_token_is_not_a_longer_token() -> None:

@@ -17,7 +17,7 @@ from gossamer.model.control import (
     Leases,
     Refused,
 )
-from gossamer.model.limits import LEASE_GRACE_S
+from gossamer.model.limits import CONTROL_MESSAGE_MAX_BYTES, LEASE_GRACE_S, LEASED_BODY_MAX_BYTES, MIB
 from gossamer.model.page import Kind
 from gossamer.model.record import State
 from gossamer.model.takedown import Takedown, Target
@@ -195,6 +195,14 @@ def test_others_results_are_not_taken_and_nothing_is_taken_twice() -> None:
     run.net.answers[next(iter(held_turns(run)))] = Answer()
     assert complete(run, Fetched(lease=one.lease, status=200)).taken == (one.lease,)
     assert complete(run, Fetched(lease=one.lease, status=200)).taken == ()
+
+
+def test_a_lease_lets_no_longer_body_in_than_a_message_has_room_for() -> None:
+    run = crawl(fetch={"external": True, "max_body_bytes": 2 * CONTROL_MESSAGE_MAX_BYTES})
+    (one,) = lease(run)
+    assert one.body_max_bytes == LEASED_BODY_MAX_BYTES < CONTROL_MESSAGE_MAX_BYTES * 3 / 4 - MIB
+    body = bytes(LEASED_BODY_MAX_BYTES + 1)
+    assert complete(run, Fetched(lease=one.lease, status=200, body=body)).refused[one.lease].startswith("bad-value")
 
 
 BAD = [

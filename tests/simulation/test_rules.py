@@ -328,7 +328,9 @@ def test_sitemaps_of_robots_are_read_once_and_never_recursively() -> None:
 
     text = "Sitemap: /map.xml\nSitemap: /robots.txt\nSitemap: http://other.example/map.xml\nSitemap: map.xml\n"
     run = Run(
-        web(a=(page, robots(f"User-agent: *\nDisallow:\n{text}"))), config(robots={"ttl_s": 2.0}), [f"http://{A}/"]
+        web(a=(page, robots(f"User-agent: *\nDisallow:\n{text}"))),
+        config(scope={"mode": "site"}, robots={"ttl_s": 2.0}),
+        [f"http://{A}/"],
     )
     run.go(60.0)
     assert run.targets(A).count("/map.xml") == 1

@@ -1,4 +1,4 @@
-"""A robots.txt that comes in part closes its host until it is whole; what ends it must be its end, not a cap on pages."""
+"""A robots.txt that comes in part closes its host until it is whole; its end ends it, no cap on pages does."""
 
 from __future__ import annotations
 

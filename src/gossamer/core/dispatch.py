@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from gossamer.core import halting, overdue, pings, probing, softfour
@@ -15,7 +16,7 @@ from gossamer.core.hostqueue import Place, dequeue
 from gossamer.core.robotsdesk import Standing
 from gossamer.core.turn import Errand, Turn
 from gossamer.model.event import FetchEvent
-from gossamer.model.limits import SLOW_SLOTS_SHARE
+from gossamer.model.limits import SITEMAPS_UNDER_WAY_MAX, SLOW_SLOTS_SHARE
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, HostRow, SiteRow, State, UrlRow
@@ -28,16 +29,21 @@ REFUSALS_PER_TURN_MAX: Final = 64  # URLs refused of one host before others get 
 TRIES_MAX: Final = 16  # hosts looked at in one call that turn out to have nothing for now; bounds its time
 SITE_WINDOW_S: Final = 30 * 86400.0
 SLOW_RETRY_S: Final = 1.0
+SITEMAP_RETRY_S: Final = 2.0  # until a host is looked at again whose turn was a sitemap's, while many are under way
 FAR: Final = 253_402_300_799.0  # the last second of the year 9999: until somebody decides otherwise
 
 
 class Dispatch:
     """Hands out turns. Nothing that it hands out can be handed out twice."""
 
-    def __init__(self, context: Context, buckets: Buckets) -> None:
-        """Take turns from the frontier of `context` as the `buckets` allow."""
+    def __init__(self, context: Context, buckets: Buckets, under_way: Mapping[Kind, int]) -> None:
+        """Take turns from the frontier of `context` as the `buckets` allow.
+
+        `under_way`: turns handed out and not yet committed, by kind; the owner counts them.
+        """
         self._c = context
         self._buckets = buckets
+        self._under_way = under_way
         self._slow_max = max(1, int(context.config.fetch.concurrency * SLOW_SLOTS_SHARE))
         self.slow_in_flight = 0
         self.events: list[FetchEvent] = []  # refusals made on the way, for the crawl log
@@ -152,7 +158,8 @@ class Dispatch:
             if rule is not None:
                 self._refuse(changes, host, place, row, Reason.ROBOTS, rule, now)
                 continue
-            if self._host_exhausted(host.row) or self._site_exhausted(changes, host.row, now):
+            spent = self._host_exhausted(host.row) or self._site_exhausted(changes, host.row, now)
+            if spent or self._sitemap_waits(host.row, row.kind, now):
                 host.queue.give_back(place)
                 return None
             return self._queue_entry_turn(host, address, changes, now, place, row)
@@ -258,6 +265,13 @@ class Dispatch:
         if row.orders is None or row.orders.budget_left != 0:
             return False
         park(self._c, row, f"{Reason.HOST_BUDGET}: the operator's budget for it is used up", FAR)
+        return True
+
+    def _sitemap_waits(self, row: HostRow, kind: Kind, now: float) -> bool:
+        """Whether a turn is a sitemap's and as many of those are under way as memory is meant for. The host waits."""
+        if kind is not Kind.SITEMAP or self._under_way[kind] < SITEMAPS_UNDER_WAY_MAX:
+            return False
+        row.next_allowed = max(row.next_allowed, now + SITEMAP_RETRY_S)
         return True
 
     def _site_exhausted(self, changes: Changes, row: HostRow, now: float) -> bool:

@@ -186,7 +186,7 @@ def settle_response(
     row.attempts = 0
     verdict = _settle_content(context, changes, host, turn, outcome, job, digest, row, before, now)
     _ended(context, changes, row, turn, now, duplicate=bool(row.duplicate_of))
-    return _candidates(context, changes, turn, digest, row, host), False, verdict
+    return _candidates(context, changes, turn, digest, row, host, now), False, verdict
 
 
 def _settle_content(
@@ -239,19 +239,19 @@ def follows_links(turn: Turn, digest: Digest, row: UrlRow) -> bool:
 
 
 def _candidates(
-    context: Context, changes: Changes, turn: Turn, digest: Digest, row: UrlRow, host: HostRow
+    context: Context, changes: Changes, turn: Turn, digest: Digest, row: UrlRow, host: HostRow, now: float
 ) -> list[Candidate]:
     for reason, count in digest.refused.items():
         context.counters.refuse(reason, count)
         bump(host.refused, reason, count)
     if turn.kind is Kind.SITEMAP:
         hints.take(context, changes, digest, row, host)
-        return harvest.sitemap_entries(changes, digest, turn, row.depth, host)
+        return harvest.sitemap_entries(context, changes, digest, turn, row.depth, host, now)
     if not follows_links(turn, digest, row):
         return []
     if digest.entries or digest.sitemaps:  # a sitemap that was known as a page first: robots.txt cannot let it in again
         hints.take(context, changes, digest, row, host)
-        return harvest.sitemap_entries(changes, digest, turn, 0, host)
+        return harvest.sitemap_entries(context, changes, digest, turn, 0, host, now)
     known: tuple[AbstractSet[str], AbstractSet[str]] = context.admission.known.generations()
     promoted, row.promoted = row.promoted, False
     if promoted:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
+from gossamer.core.counters import bump
 from gossamer.core.turn import Turn
 from gossamer.core.votes import importance
 from gossamer.model.limits import FEEDS_PER_HOST_MAX, REDIRECTS_MAX, SITEMAP_INDEX_DEPTH_MAX, SITEMAPS_PER_HOST_MAX
@@ -25,19 +26,26 @@ from gossamer.policy.types import wanted_url
 
 REDIRECT_STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 SITEMAP_VIA: Final = "sitemap:"
+_SITEMAP_NAMES: Final = (".xml", ".gz")
 
 
-def pure_refusal(context: Context, url: Url, depth: int, via: str | None, now: float) -> tuple[Reason, str] | None:
-    """The first of the pure checks that refuses a URL, with its words; None when all let it pass."""
+def pure_refusal(
+    context: Context, url: Url, depth: int, via: str | None, now: float, *, kind: Kind = Kind.PAGE
+) -> tuple[Reason, str] | None:
+    """The first of the pure checks that refuses a URL, with its words; None when all let it pass.
+
+    A sitemap is a means, not a page: its type and what its path looks like do not matter, and of a host there are few.
+    """
     takedown = context.takedowns.refusal(url.wire)
     if takedown:
         return Reason.TAKEDOWN, f"takedown {takedown}"
     reason = judge(context.scope, url)
     if reason is not None:
         return reason, why(context.scope, url)
-    if not wanted_url(url, context.config.fetch.types):
+    named = kind is not Kind.PAGE
+    if not named and not wanted_url(url, context.config.fetch.types):
         return Reason.TYPE_NOT_WANTED, "its extension is of a type that is not requested (fetch.types)"
-    reason = static_trap(url, depth, context.config.limits.depth, seed=False, via=via, year_now=year_of(now))
+    reason = static_trap(url, depth, context.config.limits.depth, seed=named, via=via, year_now=year_of(now))
     return None if reason is None else (reason, "")
 
 
@@ -79,8 +87,10 @@ def links(
     return found
 
 
-def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, row: HostRow) -> list[Candidate]:
-    """Candidates for what a sitemap lists: pages, and the sitemaps below an index."""
+def sitemap_entries(
+    context: Context, changes: Changes, digest: Digest, turn: Turn, depth: int, row: HostRow, now: float
+) -> list[Candidate]:
+    """Candidates for what a sitemap lists: pages, and the sitemaps below an index. The caller puts the ledger."""
     found = [
         Candidate(
             url=entry.url,
@@ -97,7 +107,11 @@ def sitemap_entries(changes: Changes, digest: Digest, turn: Turn, depth: int, ro
         for entry in digest.entries
     ]
     if depth < SITEMAP_INDEX_DEPTH_MAX:
-        found += sitemaps(changes, [wire for wire, _ in digest.sitemaps], turn.key, row, depth + 1)
+        wires = [wire for wire, _ in digest.sitemaps]
+        found += sitemaps(context, changes, wires, turn.key, row, depth + 1, now)
+    else:
+        unknown = sum(changes.url(key) is None for _, key in digest.sitemaps)
+        refuse(context, row, Reason.SITEMAP_DEPTH, unknown)
     return found
 
 
@@ -127,20 +141,37 @@ def feeds(changes: Changes, digest: Digest, turn: Turn, row: HostRow) -> list[Ca
 
 
 def sitemaps(
-    changes: Changes, urls: list[str], via: str, row: HostRow, depth: int, base: str | None = None
+    context: Context,
+    changes: Changes,
+    urls: Iterable[str],
+    via: str,
+    row: HostRow,
+    depth: int,
+    now: float,
+    base: str | None = None,
 ) -> list[Candidate]:
-    """Candidates for sitemaps named by robots.txt or an index, those of the same site that are not known yet."""
+    """Candidates for sitemaps that are not known yet; each that is none is counted. The caller puts the ledger.
+
+    `row` is the host that names them, in its robots.txt, whose URL is `base`, or in an index. Those of other sites are
+    let in where the scope has them: what they list is judged like links. But they may be any page there, which must
+    stay one: they are asked for as pages, unless their name says otherwise, and not before the seeds.
+    """
     found: list[Candidate] = []
     seen: set[str] = set()
     for text in urls:
         url = parse(text, base)
-        if not isinstance(url, Url) or url.site != row.site or url.wire.endswith("/robots.txt"):
+        if not isinstance(url, Url):
+            refuse(context, row, url)
             continue
         if url.key in seen or changes.url(url.key) is not None:
             continue
         seen.add(url.key)
-        if row.sitemaps >= SITEMAPS_PER_HOST_MAX:
-            break
+        own = url.site == row.site
+        kind = Kind.SITEMAP if own or _has_sitemap_name(url) else Kind.PAGE
+        reason = _sitemap_refusal(context, url, row, kind, now)
+        if reason is not None:
+            refuse(context, row, reason)
+            continue
         row.sitemaps += 1
         found.append(
             Candidate(
@@ -148,13 +179,35 @@ def sitemaps(
                 key=url.key,
                 host=url.host,
                 site=url.site,
-                level=0,
+                level=0 if own else link_level(depth),
                 depth=depth,
                 via=via,
-                kind=Kind.SITEMAP,
+                kind=kind,
             )
         )
     return found
+
+
+def _sitemap_refusal(context: Context, url: Url, row: HostRow, kind: Kind, now: float) -> Reason | None:
+    """Why a sitemap that a host names is not asked for; None when it is."""
+    if url.wire.endswith("/robots.txt"):
+        return Reason.NO_SITEMAP
+    refusal = pure_refusal(context, url, 1, None, now, kind=kind)
+    if refusal is not None:
+        return refusal[0]
+    return Reason.SITEMAPS_FULL if row.sitemaps >= SITEMAPS_PER_HOST_MAX else None
+
+
+def _has_sitemap_name(url: Url) -> bool:
+    """Whether a URL ends as hardly any page does."""
+    return url.canonical.partition("?")[0].lower().endswith(_SITEMAP_NAMES)
+
+
+def refuse(context: Context, row: HostRow, reason: Reason, count: int = 1) -> None:
+    """Count what a host names and is not asked for."""
+    if count:
+        context.counters.refuse(reason, count)
+        bump(row.refused, reason, count)
 
 
 def redirect(
@@ -191,7 +244,8 @@ def redirect(
             row.reason, row.detail = Reason.REDIRECT_LOOP, f"its redirect to {url.wire} leads back to it"
             context.counters.refuse(Reason.REDIRECT_LOOP)
         return [], False
-    refusal = pure_refusal(context, url, row.depth, None, now)
+    depth = row.depth if turn.kind is Kind.PAGE else 0  # that of a sitemap counts indexes, not links
+    refusal = pure_refusal(context, url, depth, None, now, kind=turn.kind)
     if refusal is not None:
         row.reason, row.detail = refusal[0], f"redirect to {url.wire}: {refusal[1]}"
         context.counters.refuse(refusal[0])

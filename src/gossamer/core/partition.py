@@ -60,13 +60,13 @@ class Partition:
         self.context = context
         floor = context.started if context.resumed else 0.0
         self._buckets = Buckets(context.config.politeness, context.net_of, context.as_of, context.exempt, floor)
-        self._dispatch = Dispatch(context, self._buckets)
+        self._under_way = dict.fromkeys(Kind, 0)  # turns handed out and not yet committed
+        self._dispatch = Dispatch(context, self._buckets, self._under_way)
         self._rules = RulesFetch(context)
         self.orders = Orders(context, self._rules, self._dispatch.events)
         self._allow = allow
         self._handover = Handover(context)
         self._resolving: set[str] = set()
-        self._page_turns = 0  # page visits handed out and not yet committed
         self.in_flight = 0
         totals = context.counters.totals
         totals.runs += 1
@@ -85,7 +85,7 @@ class Partition:
         turn = self._dispatch.next_turn(now)
         if turn is not None:
             self.in_flight += 1
-            self._page_turns += turn.kind is Kind.PAGE
+            self._under_way[turn.kind] += 1
             host = self.context.frontier.active[turn.host]
             host.turns += 1
         return turn
@@ -117,7 +117,7 @@ class Partition:
     def _budget_out(self) -> bool:
         """Whether every page that may be fetched is fetched or being fetched."""
         limit = self.context.config.limits.pages
-        return limit is not None and self.context.counters.totals.pages + self._page_turns >= limit
+        return limit is not None and self.context.counters.totals.pages + self._under_way[Kind.PAGE] >= limit
 
     def uncommitted(self) -> int:
         """Responses fetched and not yet committed."""
@@ -312,7 +312,7 @@ class Partition:
         self.context.apply(changes)
         if probe is not None:
             host.errands.append(probe)
-        self._page_turns -= turn.kind is Kind.PAGE
+        self._under_way[turn.kind] -= 1
         host.uncommitted -= 1
         self.context.frontier.resettle(host.name, now)
         looked_at = digest.links and ending.follows_links(turn, digest, row)
@@ -364,7 +364,7 @@ class Partition:
             self._rules.ended(changes, host, turn, outcome, b"", now)
         elif turn.errand is not None:
             host.errands.appendleft(turn.errand)
-        self._page_turns -= turn.kind is Kind.PAGE
+        self._under_way[turn.kind] -= 1
         host.row.next_allowed = max(host.row.next_allowed, now + host.row.delay_s)
         self.context.ledger.put(changes, host.row)
         self.context.apply(changes)
@@ -375,7 +375,7 @@ class Partition:
     def _failed(
         self, changes: Changes, host: ActiveHost, turn: Turn, outcome: Outcome, gap_s: float | None, now: float
     ) -> FetchEvent:
-        self._page_turns -= turn.kind is Kind.PAGE
+        self._under_way[turn.kind] -= 1
         row = changes.url(turn.key) or UrlRow(url=turn.url, host=turn.host, kind=turn.kind)
         again = False
         if turn.place is not None:

@@ -6,7 +6,6 @@ import msgspec
 
 from gossamer.core import harvest
 from gossamer.core.active import ActiveHost
-from gossamer.core.admission import Candidate
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
@@ -105,8 +104,9 @@ class RulesFetch:
         if verdict == "rules":
             rules = parse_rules(body, self._c.config.identity.product)
             state.crawl_delay_s = rules.crawl_delay_s
-            found = harvest.sitemaps(changes, list(rules.sitemaps), f"robots:{errand.key}", row, 1, errand.url)
-            found = [c for c in found if _in_scope(self._c, c, now)]
+            via = f"robots:{errand.key}"
+            found = harvest.sitemaps(self._c, changes, rules.sitemaps, via, row, 1, now, errand.url)
+            harvest.refuse(self._c, row, Reason.SITEMAPS_FULL, rules.sitemaps_beyond)
             self._c.admission.admit(changes, found, now)
         self._delays(row, now)
         politeness = self._c.config.politeness
@@ -133,12 +133,3 @@ class RulesFetch:
         row.delay_s = host_gap_s(politeness, row)
         if row.last_fetch:
             row.next_allowed = max(row.next_allowed, row.last_fetch + row.delay_s)
-
-
-def _in_scope(context: Context, candidate: Candidate, now: float) -> bool:
-    url = parse(candidate.url)
-    if not isinstance(url, Url):
-        return False
-    refusal = harvest.pure_refusal(context, url, candidate.depth, None, now)
-    # A sitemap is a means, not a page: its type does not matter, its host and path do.
-    return refusal is None or refusal[0] is Reason.TYPE_NOT_WANTED

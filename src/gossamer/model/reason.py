@@ -36,6 +36,10 @@ class Reason(StrEnum):
     TWIN = "twin-of-known"  # the same page under http/https or www/apex is known, and the site serves both alike
     SITE_HOSTS = "site-hosts-full"
     PAGE_BUDGET = "page-budget"
+    # sitemaps that robots.txt or an index names
+    SITEMAPS_FULL = "sitemaps-per-host"
+    SITEMAP_DEPTH = "sitemap-index-depth"
+    NO_SITEMAP = "no-sitemap"  # it is a robots.txt
     # robots and page directives
     ROBOTS = "robots-disallowed"
     ROBOTS_UNREACHABLE = "robots-unreachable"

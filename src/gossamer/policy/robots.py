@@ -42,16 +42,22 @@ _Group = Literal["*", "ours", ""]
 class Rules:
     """A parsed robots.txt as it concerns one product token."""
 
-    __slots__ = ("_agent", "_matcher", "_none", "crawl_delay_s", "sitemaps")
+    __slots__ = ("_agent", "_matcher", "_none", "crawl_delay_s", "sitemaps", "sitemaps_beyond")
 
     def __init__(
-        self, agent: str, rules: list[Rule], crawl_delay_s: float | None = None, sitemaps: tuple[str, ...] = ()
+        self,
+        agent: str,
+        rules: list[Rule],
+        crawl_delay_s: float | None = None,
+        sitemaps: tuple[str, ...] = (),
+        sitemaps_beyond: int = 0,
     ) -> None:
         """Rules of the group `agent` ("" when no group applies)."""
         self._matcher = Matcher(rules)
         self._none = RobotsVerdict(allowed=True, agent=agent)
         self.crawl_delay_s = crawl_delay_s  # seconds; None when the group has none
         self.sitemaps = sitemaps  # as written: may be relative, may name another host
+        self.sitemaps_beyond = sitemaps_beyond  # how many more it names than are read
 
     def decide(self, target: str) -> RobotsVerdict:
         """Whether `target` (path and query as sent on the wire) may be fetched. Linear in its length."""
@@ -75,6 +81,7 @@ class _Reader:
         self.named = False
         self.others = False
         self.sitemaps: dict[str, None] = {}
+        self.sitemaps_beyond = 0
         self._members: set[str] = set()
         self._delay_members: set[str] = set()
         self._closed = False
@@ -135,8 +142,13 @@ class _Reader:
                 self.delays[group] = max(delay_s, self.delays.get(group, 0.0))
 
     def _sitemap(self, value: bytes) -> None:
-        if value and len(self.sitemaps) < SITEMAPS_PER_HOST_MAX:
-            self.sitemaps[value.decode("utf-8", "replace")] = None
+        location = value.decode("utf-8", "replace")
+        if not location or location in self.sitemaps:
+            return
+        if len(self.sitemaps) < SITEMAPS_PER_HOST_MAX:
+            self.sitemaps[location] = None
+        else:
+            self.sitemaps_beyond += 1
 
 
 def parse(body: bytes, product: str) -> Rules:
@@ -149,7 +161,7 @@ def parse(body: bytes, product: str) -> Rules:
     for number, line in enumerate(_lines(body), 1):
         reader.line(number, line)
     group, agent = (_OURS, product) if reader.named else (_OTHERS, _OTHERS if reader.others else "")
-    return Rules(agent, reader.rules[group], reader.delays.get(group), tuple(reader.sitemaps))
+    return Rules(agent, reader.rules[group], reader.delays.get(group), tuple(reader.sitemaps), reader.sitemaps_beyond)
 
 
 def incomplete(outcome: Outcome, body: bytes, error: str) -> str:

@@ -23,6 +23,8 @@ def make_digest(context: Context, job: Job, answer: Answer, pointer: Pointer, no
         return Digest(id=job.id, pointer=None, error="digest-crash")
     refused: dict[str, int] = {}
     page, sitemap = (job.status == OK and job.kind is kind for kind in (Kind.PAGE, Kind.SITEMAP))
+    if page and answer.feed and not job.depth:  # a feed that is a seed
+        page, sitemap = False, True
     links = _links(context, job, answer, refused, now) if page else ()
     return Digest(
         id=job.id,

@@ -12,6 +12,7 @@ from gossamer.core.turn import Turn
 from gossamer.model.config import Config
 from gossamer.model.limits import ROBOTS_CODED_MAX_BYTES, ROBOTS_MAX_BYTES
 from gossamer.model.page import Kind, Outcome, Request
+from gossamer.policy.bodies import body_max_bytes
 from gossamer.policy.cookies import CookieJar
 from gossamer.policy.robots import incomplete
 from gossamer.policy.types import unwanted_types
@@ -88,6 +89,7 @@ class FetchStage:
         """What a turn asks for."""
         fetch = self._config.fetch
         is_read_here = turn.kind in READ_HERE
+        most = body_max_bytes(turn.kind, fetch.max_body_bytes)
         headers = self._headers
         if turn.etag:
             headers = (*headers, ("If-None-Match", turn.etag))
@@ -111,8 +113,8 @@ class FetchStage:
             total_timeout_s=fetch.total_timeout_s,
             connect_timeout_s=fetch.connect_timeout_s,
             first_byte_timeout_s=fetch.first_byte_timeout_s,
-            body_max_bytes=ROBOTS_MAX_BYTES if is_read_here else fetch.max_body_bytes,
-            raw_max_bytes=ROBOTS_CODED_MAX_BYTES if is_read_here else fetch.max_body_bytes,
+            body_max_bytes=ROBOTS_MAX_BYTES if is_read_here else most,
+            raw_max_bytes=ROBOTS_CODED_MAX_BYTES if is_read_here else most,
             fresh=turn.fresh,
             unwanted_types=() if turn.kind in (Kind.ROBOTS, Kind.SITEMAP) else self._unwanted,
         )

@@ -27,7 +27,13 @@ from gossamer.model.control import (
     Refused,
     bad_value,
 )
-from gossamer.model.limits import LEASE_GRACE_S, LEASE_WAIT_MAX_S, LEASED_AT_ONCE_MAX, LEASES_MAX
+from gossamer.model.limits import (
+    LEASE_GRACE_S,
+    LEASE_WAIT_MAX_S,
+    LEASED_AT_ONCE_MAX,
+    LEASED_BODY_MAX_BYTES,
+    LEASES_MAX,
+)
 from gossamer.model.page import Failure, Kind, Outcome, Request
 from gossamer.policy.external import fault_of, outcome_of
 from gossamer.ports.clock import Clock
@@ -99,6 +105,8 @@ class LeaseStage:
             return None
         waiter = self._waiting[0]
         request = self._request(turn)
+        most = min(request.body_max_bytes, LEASED_BODY_MAX_BYTES)
+        request = msgspec.structs.replace(request, body_max_bytes=most)
         name = secrets.token_urlsafe(18)
         loop = asyncio.get_running_loop()
         deadline = turn.started + request.total_timeout_s + LEASE_GRACE_S

@@ -11,7 +11,7 @@ from gossamer.core.admission import GONE_IGNORED_S
 from gossamer.core.keys import due_key
 from gossamer.core.pings import VIA as PINGED
 from gossamer.core.pings import waiting_for
-from gossamer.model.limits import MISSING_MAX
+from gossamer.model.limits import MISSING_MAX, SITEMAP_INDEX_DEPTH_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, State, UrlRow
@@ -59,6 +59,8 @@ def _content_facts(row: UrlRow) -> list[tuple[str, str]]:
         ("digest error", row.digest_error), ("rel=canonical", row.canonical),
     )  # fmt: skip
     facts += [(name, value) for name, value in named if value]
+    if row.kind is Kind.SITEMAP and row.depth >= SITEMAP_INDEX_DEPTH_MAX and not row.feed:
+        facts.append(("sitemaps below it", f"none is asked for ({Reason.SITEMAP_DEPTH})"))
     flags = [name for name, on in (("noindex", row.noindex), ("noarchive", row.noarchive)) if on]
     if flags:
         facts.append(("directives", ", ".join(flags)))

@@ -10,7 +10,7 @@ from gossamer.core.harvest import year_of
 from gossamer.core.keys import shape_key
 from gossamer.core.pings import VIA as PINGED
 from gossamer.core.robotsdesk import synthetic_disallow
-from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX
+from gossamer.model.limits import PENDING_PER_HOST_MAX, SITE_HOSTS_MAX, SITEMAPS_PER_HOST_MAX
 from gossamer.model.page import Kind
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, SiteRow
@@ -94,11 +94,12 @@ def traps(evidence: Evidence) -> Step:
     """The guards that judge by the URL alone."""
     limit = evidence.crawl.config.limits.depth
     depth = evidence.depth
+    named = evidence.is_seed or (evidence.row is not None and evidence.row.kind is not Kind.PAGE)  # as in core.harvest
     reason = static_trap(
         evidence.url,
-        depth,
+        0 if named else depth,
         limit,
-        seed=evidence.is_seed,
+        seed=named,
         via=evidence.via.url if evidence.via is not None else None,
         year_now=year_of(evidence.crawl.now),
     )
@@ -150,6 +151,8 @@ def budgets(evidence: Evidence) -> Step:
     limits, totals = crawl.config.limits, crawl.totals
     pending = evidence.host.pending if evidence.host is not None else 0
     facts = [("URLs of its host queued", f"{pending:,} of {PENDING_PER_HOST_MAX:,}")]
+    if evidence.host is not None and evidence.host.sitemaps:
+        facts.append(("sitemaps that its host has named", _sitemap_words(evidence.host.sitemaps)))
     problem = ""
     if pending >= PENDING_PER_HOST_MAX and evidence.row is None:
         problem = f"{Reason.HOST_PENDING_FULL}: only URLs of higher priority are let in"
@@ -180,6 +183,11 @@ def budgets(evidence: Evidence) -> Step:
         return Step("budgets", "ok", "no budget is used up", tuple(facts))
     done = evidence.row is not None and evidence.row.visits > 0
     return Step("budgets", "note" if done else "no", problem, tuple(facts))
+
+
+def _sitemap_words(count: int) -> str:
+    full = f"; more are refused ({Reason.SITEMAPS_FULL})" if count >= SITEMAPS_PER_HOST_MAX else ""
+    return f"{count:,} of {SITEMAPS_PER_HOST_MAX:,}{full}"
 
 
 def origin(evidence: Evidence) -> Step:

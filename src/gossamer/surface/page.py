@@ -11,6 +11,7 @@ from gossamer.core.partition import Committed
 from gossamer.model.config import Config
 from gossamer.model.event import FetchEvent
 from gossamer.model.page import Kind
+from gossamer.policy.bodies import body_max_bytes
 
 
 class Page:
@@ -50,8 +51,8 @@ class Page:
 
     @property
     def body(self) -> bytes:
-        """The body decoded, as far as it can be, within `fetch.max_body`."""
-        limit = self._config.fetch.max_body_bytes
+        """The body decoded, as far as it can be, within `fetch.max_body`; of a sitemap within 50 MiB."""
+        limit = body_max_bytes(self.kind, self._config.fetch.max_body_bytes)
         return decode_body(self._outcome.payload, self._outcome.content_encoding, limit).body
 
     @property

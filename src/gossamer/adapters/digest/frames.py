@@ -12,11 +12,12 @@ from typing import Final
 import msgspec
 
 from gossamer.adapters.digest.links import LinkRules
-from gossamer.model.limits import MIB
+from gossamer.model.limits import MIB, SITEMAP_MAX_BYTES
 from gossamer.model.page import Digest, Job
 
 HEADER_BYTES: Final = 4
-FRAME_MAX_BYTES: Final = 128 * MIB  # a job carries a body twice when it was chunked
+# A job carries a body twice when it was chunked, with framing up to as long again; a head and the like are small.
+FRAME_MAX_BYTES: Final = 3 * SITEMAP_MAX_BYTES + 8 * MIB
 PROGRESS_BYTES: Final = mmap.PAGESIZE
 _PROGRESS: Final = struct.Struct("=qd")  # job id, monotonic start time in seconds
 _DISK: Final = struct.Struct("=dd")  # seconds waited for the disk so far, monotonic time since when it waits now or 0

@@ -22,6 +22,7 @@ from gossamer.model.limits import NESTING_MAX
 from gossamer.model.page import Digest, Job, Kind
 from gossamer.model.reason import Reason
 from gossamer.model.url import Base, Url
+from gossamer.policy.bodies import body_max_bytes
 from gossamer.policy.directives import Directives, from_headers, from_meta
 from gossamer.policy.scope import judge
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ERROR_MAX_CHARS: Final = 300
 SITEMAP_SNIFF_BYTES: Final = 1_024
+CUT: Final = "content: cut at the cap on its decoded size"
 SITEMAP_KINDS: Final = frozenset(("urlset", "index", "text"))  # a feed is a page like any other
 PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
 
@@ -46,11 +48,14 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
     said = from_headers(_headers(job, "x-robots-tag"), rules.product)
     if not job.parse or not job.payload or job.status not in PAGE_STATUSES:
         return _digest(job, kind, said, {})
-    decoded = decode_body(job.payload, job.content_encoding, rules.body_max_bytes)
-    error = decoded.error or (f"decoded: cut at {len(decoded.body)} bytes" if decoded.truncated else "")
-    fields: dict[str, object] = {"error": error[:ERROR_MAX_CHARS]} if error else {}
-    if job.kind is Kind.SITEMAP or _is_sitemap(job.url, kind, content_type, decoded.body):
-        fields |= read_sitemap(job, decoded.body, content_type, rules, hooks)
+    decoded = decode_body(job.payload, job.content_encoding, body_max_bytes(job.kind, rules.body_max_bytes))
+    error = decoded.error[:ERROR_MAX_CHARS] or (CUT if decoded.truncated else "")
+    fields: dict[str, object] = {"error": error} if error else {}
+    if job.kind is Kind.SITEMAP or _is_sitemap(job, kind, content_type, decoded.body):
+        # What is wrong with its coding explains what is wrong with it.
+        fields = read_sitemap(job, decoded, content_type, rules, hooks) | fields
+        if job.kind is Kind.PAGE:
+            _run_digest_hooks(job, kind, decoded.body, hooks, fields)
         return _digest(job, kind, said, fields, hooks)
     if media.is_html(kind, decoded.body):
         return _html(job, kind, content_type, decoded, rules, hooks, fields, reader)
@@ -58,12 +63,17 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
     return _digest(job, kind, said, fields, hooks)
 
 
-def _is_sitemap(url: str, kind: str, content_type: str, body: bytes) -> bool:
-    """Whether a page that was linked to is a sitemap, which robots.txt or an index may name only later."""
+def _is_sitemap(job: Job, kind: str, content_type: str, body: bytes) -> bool:
+    """Whether a page is a sitemap, which robots.txt or an index may name only later; or a feed that a person named.
+
+    Feeds that pages link to are read where one names them as its own (`Digest.feeds`). Seeds and what they redirect to
+    have depth 0.
+    """
     start = body[:SITEMAP_SNIFF_BYTES]
     if kind in media.HTML and not start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<?xml"):
         return False
-    return types_of_sitemap(url, content_type, start) in SITEMAP_KINDS
+    found = types_of_sitemap(job.url, content_type, start)
+    return found in SITEMAP_KINDS or (found == "feed" and job.kind is Kind.PAGE and job.depth == 0)
 
 
 def _html(

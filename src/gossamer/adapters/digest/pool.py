@@ -36,6 +36,7 @@ DEATHS_MAX: Final = 8  # workers that die in a row, with no page answered betwee
 FINISH_TIMEOUT_S: Final = 60.0
 RESTART_PAUSE_S: Final = 0.2
 PREFIX: Final = "GOSSAMER"
+TOO_LONG: Final = "digest-too-long"  # with its framing a body is longer than can be handed to a worker
 
 
 class DigestPool:
@@ -316,8 +317,12 @@ class DigestPool:
             if worker is None or len(worker.jobs) >= DIGEST_JOBS_PER_WORKER_MAX:
                 return
             job = self._backlog.popleft()
-            if job.id in self._futures:  # else its caller was cancelled
+            if job.id not in self._futures:
+                continue  # its caller was cancelled
+            try:
                 worker.send(job)
+            except ValueError:  # fetch.max_body lets bodies in that no frame has room for
+                self._resolve(Digest(id=job.id, pointer=None, error=TOO_LONG))
 
     def _ended(self, worker: Process) -> None:
         task = asyncio.ensure_future(self._bury(worker))

@@ -96,18 +96,22 @@ class Process(asyncio.Protocol):
         self._on_end(self)
 
     def send(self, job: Job) -> None:
-        """Hand over a job."""
+        """Hand over a job. Raises ValueError for one that is longer than a frame can be."""
+        frame = frames.encode(frames.Work(job, tuple(self.settled)))
         self.jobs[job.id] = job
-        settled, self.settled = tuple(self.settled), []
-        self._write(frames.Work(job, settled))
+        self.settled = []
+        self._send(frame)
 
     def finish(self) -> None:
         """Ask it to answer what it has, close its segment and end."""
         self._write(frames.Finish())
 
     def _write(self, message: frames.ToWorker) -> None:
+        self._send(frames.encode(message))
+
+    def _send(self, frame: bytearray) -> None:
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(frames.encode(message))
+            self._transport.write(frame)
 
     def at(self) -> tuple[int, float]:
         """(id of the job it is at or 0, monotonic time since when or 0.0)."""

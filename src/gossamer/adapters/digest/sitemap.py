@@ -33,11 +33,12 @@ class SitemapResult(NamedTuple):
     truncated: bool  # it lists more, or is longer, than we take
 
 
-def parse_sitemap(body: bytes, base_url: str, content_type: str) -> SitemapResult:
+def parse_sitemap(body: bytes, base_url: str, content_type: str, *, whole: bool = True) -> SitemapResult:
     """Read a sitemap, sitemap index, text sitemap or feed.
 
     Args: the body after its content-encoding; the URL it came from, to which relative locations are joined; its
     Content-Type, which counts only for text that is no XML (servers name the types of sitemaps as they please).
+    `whole`: it ends where the server says it does; else its last line may be half a URL.
     At most SITEMAP_URLS_MAX entries and SITEMAP_MAX_BYTES after unpacking are read. Never raises for content.
     """
     body, error, cut = _open(body)
@@ -53,7 +54,7 @@ def parse_sitemap(body: bytes, base_url: str, content_type: str) -> SitemapResul
         if found.kind == "index":
             return result._replace(entries=[], children=[entry[0] for entry in kept])
         return result
-    return _read_text(text, base_url, content_type, error, cut=cut)
+    return _read_text(text, base_url, content_type, error, cut=cut, whole=whole and not cut and not error)
 
 
 def types_of_sitemap(url: str, content_type: str, prefix: bytes) -> Kind:
@@ -88,14 +89,19 @@ def _trimmed(body: bytes) -> bytes:
     return body.removeprefix(_UTF8_MARK).lstrip(_BLANK)
 
 
-def _read_text(text: bytes, base_url: str, content_type: str, error: str, *, cut: bool) -> SitemapResult:
+def _read_text(
+    text: bytes, base_url: str, content_type: str, error: str, *, cut: bool, whole: bool = True
+) -> SitemapResult:
     """One URL a line; lines that are none are skipped, and a file without any is no sitemap."""
     host = base_url.partition("://")[2].partition("/")[0].lower()
     entries: list[tuple[str, float | None, str, float | None]] = []
     at = 0
     while at < len(text):
         end = text.find(b"\n", at)
-        end = len(text) if end < 0 else end
+        if end < 0:
+            if not whole:
+                break
+            end = len(text)
         line = text[at : min(end, at + URL_INPUT_MAX_CHARS + 1)].decode("utf-8", "replace").strip()
         at = end + 1
         if len(line) > URL_INPUT_MAX_CHARS or not _like_url(line, host):
