@@ -109,7 +109,7 @@ SECTIONS: Final[dict[str, tuple[Option, ...]]] = {
             "max_body",
             "max_body_bytes",
             Size(1, 4 * GIB),
-            "longest body, decompressed; beyond it is cut (a robots.txt never is; a sitemap may have 50 MiB in any case)",
+            "longest body, decompressed; beyond it is cut (a robots.txt never; a sitemap may have 50 MiB)",
         ),
         _same("concurrency", Whole(1, 100_000), "requests in flight"),
         _same(

@@ -21,8 +21,7 @@ import msgspec
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.links import LinkRules
 from gossamer.adapters.digest.process import Process
-from gossamer.adapters.digest.unwritten import LACK_PAUSES_S, error_of
-from gossamer.adapters.warc.files import OPEN, SUFFIX
+from gossamer.adapters.digest.unwritten import LACK_PAUSES_S, error_of, left_behind
 from gossamer.core.pulse import Pulse
 from gossamer.model.config import Config
 from gossamer.model.errors import ConfigError, GossamerError
@@ -382,14 +381,9 @@ class DigestPool:
                 future.set_exception(self._failure)
 
     def _abandon(self, worker: Process) -> None:
-        """Note the segments of a dead worker that may hold pages it has not answered for: all but those it told closed.
-
-        It may have finished one, and died before it could answer for the last pages in there.
-        """
-        for path in sorted(self._directory.glob(f"{worker.setup.prefix}-*{SUFFIX}*")):
-            name = path.name.removesuffix(OPEN)
-            if name.endswith(SUFFIX) and name not in worker.closed:
-                self.abandoned[name] = self._ends.pop(name, 0)
+        """Note the segments of a dead worker that may hold pages it has not answered for."""
+        for name in left_behind(self._directory, worker.setup.prefix, worker.closed):
+            self.abandoned[name] = self._ends.pop(name, 0)
 
     async def _watch_workers(self) -> None:
         """Kill workers that are at one page for too long. They stop with us: time that we stood still is no work."""
