@@ -7,18 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.core.changes import decode_url, encode
 from gossamer.core.takedowns import PREFIX, Kept
 from gossamer.core.turn import Turn
 from gossamer.model.config import Refresh
+from gossamer.model.errors import StoreError
 from gossamer.model.page import Pointer
 from gossamer.model.record import Cf, UrlRow
 from gossamer.model.takedown import Takedown, Target
 from gossamer.policy.takedown import checked
 from gossamer.sim.web import Answer, SimHost, SimWeb
 from gossamer.surface import cli
+from gossamer.surface.purging import Purge
 from tests.reader.damage import check
 from tests.reader.making import NOARCHIVE, Made, html, plain_config, site
 from tests.reader.test_export import dangling, is_304, records, take_down
@@ -178,3 +181,22 @@ def test_what_a_304_confirmed_has_a_whole_response_of_its_own_when_its_original_
     *_, last = (one for one in main(made) if one["WARC-Target-URI"] == copy)
     assert is_304(last)
     assert dangling([*there, last]) == []
+
+
+def test_a_purge_cut_short_behind_its_new_records_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = crawl(tmp_path)
+    [copy] = revisits(made)
+    take_down(made, "host", "a.example" if copy == COPY else "b.example")
+    command = ["purge", "--yes", "--dir", str(made.directory)]
+
+    def cut_short(_: Purge) -> int:
+        raise StoreError("cut short")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Purge, "_segments", cut_short)
+        assert cli.run(command) == StoreError.exit_code
+    assert cli.run(command) == 0
+    assert revisits(made) == set(), "its row names the response that took its place"
+    assert check(made)[0] == []

@@ -31,7 +31,7 @@ from gossamer.core.orders import Orders
 from gossamer.core.rulesfetch import RulesFetch
 from gossamer.model.config import Config
 from gossamer.model.errors import ArchiveError, StoreError
-from gossamer.model.page import Job, Kind
+from gossamer.model.page import Job, Kind, Pointer
 from gossamer.model.reason import Reason
 from gossamer.model.record import Cf, Copy, State, UrlRow
 from gossamer.model.takedown import Step, StepName, Takedown
@@ -49,6 +49,7 @@ from gossamer.version import VERSION
 ROWS_AT_ONCE: Final = 500
 COVERED_KEPT_MAX: Final = 100_000  # answers about URLs that are remembered while segments are read
 _FRAMING: Final = frozenset(("content-length", "transfer-encoding"))
+_NOTE: Final = b"replaced\x00"
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -73,7 +74,7 @@ class Purge:
         self._chosen = chosen
         self._rules: TakedownRules = compile_takedowns(chosen)
         self._answers: dict[str, bool] = {}
-        self._replaced: set[tuple[str, int]] = set()  # revisits in whose place a response was written
+        self._replaced: set[tuple[str, int]] = set()  # revisits that a response takes the place of; see `_note`
         self._report = Report()
         self._now = time.time()
 
@@ -97,12 +98,16 @@ class Purge:
         recovered(self._directory, context, notices)
         self._report.damaged = tuple(notice.text for notice in notices.last)
         self._enforce(context)
+        self._replaced.update(_place(slot) for slot in _noted(context))  # by a run that was cut short
         self._rescue(config, context)
         kept_visits = self._segments()
         self._rows(context)
         self._copies(context)
         context.counters.totals.records = kept_visits
-        context.apply(Changes(context.store))
+        changes = Changes(context.store)
+        for slot in _noted(context):
+            changes.delete(Cf.META, slot)
+        context.apply(changes)
         context.store.sync()
 
     def _covered(self, url: str) -> bool:
@@ -152,6 +157,7 @@ class Purge:
             job = _job(key, row, capture.date, headers, head, capture.payload)
             pointer = writer.write(job, metadata={"purge": "written anew: the record it referred to was purged"})
             self._replaced.add((row.pointer.segment, row.pointer.offset))
+            changes.put(Cf.META, _note(row.pointer), b"")
             row.pointer, row.original_url, row.response_date = pointer, "", capture.date
             copy = Copy(key, row.url, capture.date, pointer)
             changes.put(Cf.PAYLOAD, row.payload_digest.encode(), encode(copy))
@@ -287,3 +293,23 @@ def _confirmed(status: int, capture: Capture) -> tuple[tuple[tuple[str, str], ..
     fields = (*kept, ("content-length", str(len(capture.payload))))
     lines = (f"HTTP/1.1 {status} OK", *(f"{name}: {value}" for name, value in fields), "", "")
     return fields, "\r\n".join(lines).encode("latin-1", "replace")
+
+
+def _note(pointer: Pointer) -> bytes:
+    """Key that says that a record is to go, since the row of its URL names another one now."""
+    return _NOTE + f"{pointer.segment}\x00{pointer.offset}".encode()
+
+
+def _place(slot: bytes) -> tuple[str, int]:
+    segment, _, offset = slot[len(_NOTE) :].decode().partition("\x00")
+    return segment, int(offset)
+
+
+def _noted(context: Context) -> list[bytes]:
+    """All such keys."""
+    start, stop = _NOTE, _NOTE[:-1] + b"\x01"
+    slots: list[bytes] = []
+    while found := context.store.scan(Cf.META, start, stop, ROWS_AT_ONCE):
+        slots += [slot for slot, _ in found]
+        start = found[-1][0] + b"\x00"
+    return slots
