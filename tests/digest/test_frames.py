@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.adapters.digest import frames
-from gossamer.adapters.digest.pool import TOO_LONG, DigestPool
+from gossamer.adapters.digest.pool import DigestPool
+from gossamer.adapters.digest.process import TOO_LONG
 from gossamer.adapters.http.chunked import ChunkedBody
 from gossamer.adapters.http.response import Response
 from gossamer.model.config import Workers

@@ -24,7 +24,7 @@ from tests.http.raw_server import Handler, Peer, answer, make_client, serve
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 RULES = b"User-agent: *\nDisallow: /private\n"
-GZIP = gzip.compress(RULES)
+GZIP = gzip.compress(RULES, mtime=0)
 BROTLI = brotli.compress(b"".join(b"Disallow: /%d/%d\n" % (n, n * n) for n in range(99)))
 FRAME = zstandard.compress(RULES)
 NOISE = random.Random(1).randbytes(ROBOTS_MAX_BYTES)
@@ -88,9 +88,12 @@ MISNAMED = "it is not in the coding that it names"
         *((whole(b"gzip", GZIP[:end]), MISNAMED) for end in (1, 2)),
         *((whole(b"zstd", FRAME[:end]), CODING) for end in (6, len(FRAME) - 6)),
         *((whole(b"br", BROTLI[:end]), (CODING, MISNAMED)) for end in (1, 2, 5, 20, 100)),
-        (whole(b"gzip, gzip", gzip.compress(GZIP[:15])), CODING),
-        (whole(b"gzip, gzip", gzip.compress(gzip.compress(NOISE, 0))), CODING),  # the inner one is cut at the cap
-        (coded(b"gzip", gzip.compress(b"") * 60_000), "too long, and too little of it can be read"),
+        (whole(b"gzip, gzip", gzip.compress(GZIP[:15], mtime=0)), CODING),
+        (
+            whole(b"gzip, gzip", gzip.compress(gzip.compress(NOISE, 0, mtime=0), mtime=0)),
+            CODING,
+        ),  # the inner is cut at the cap
+        (coded(b"gzip", gzip.compress(b"", mtime=0) * 60_000), "too long, and too little of it can be read"),
     ],
 )
 def test_what_came_in_part_opens_nothing(data: bytes, why: str | tuple[str, ...]) -> None:
@@ -145,7 +148,7 @@ def test_a_reset_opens_nothing() -> None:
         whole(b"gzip", GZIP[:-8]),  # without its checksum
         whole(b"br", brotli.compress(RULES)),
         whole(b"zstd", FRAME),
-        whole(b"gzip, gzip", gzip.compress(GZIP)),
+        whole(b"gzip, gzip", gzip.compress(GZIP, mtime=0)),
         whole(b"gzip", RULES),
         whole(b"UTF-8", RULES),
         whole(b"gzip", b"Sitemap: /map.xml\n"),
@@ -172,10 +175,10 @@ TIGHT = b"User-agent: *\nDisallow: /private\n#" + NOISE.replace(b"\n", b"x").rep
         OK + b"\r\n" + LONG,
         CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(LONG), LONG),
         CHUNKED + b"%x\r\n%b" % (len(LONG), LONG),
-        whole(b"gzip", gzip.compress(LONG)),
-        coded(b"gzip", gzip.compress(LONG * 20)),
-        coded(b"gzip", gzip.compress(LONG * 2)[:-20]),
-        coded(b"gzip", gzip.compress(TIGHT * 9, 0)),
+        whole(b"gzip", gzip.compress(LONG, mtime=0)),
+        coded(b"gzip", gzip.compress(LONG * 20, mtime=0)),
+        coded(b"gzip", gzip.compress(LONG * 2, mtime=0)[:-20]),
+        coded(b"gzip", gzip.compress(TIGHT * 9, 0, mtime=0)),
         sized(len(LONG), LONG[:ROBOTS_MAX_BYTES]),
     ],
 )
@@ -188,7 +191,7 @@ def test_the_first_500_kib_are_all_that_is_wanted(data: bytes) -> None:
 
 
 def test_what_does_not_compress_is_read_whole() -> None:
-    data = whole(b"gzip", gzip.compress(TIGHT[: ROBOTS_MAX_BYTES - 1], 0))
+    data = whole(b"gzip", gzip.compress(TIGHT[: ROBOTS_MAX_BYTES - 1], 0, mtime=0))
     outcome, body = ask(answer(data))
     assert len(outcome.payload) > ROBOTS_MAX_BYTES
     assert (outcome.truncated, outcome.incomplete) == ("", "")

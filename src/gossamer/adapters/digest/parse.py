@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 ERROR_MAX_CHARS: Final = 300
 SITEMAP_SNIFF_BYTES: Final = 1_024
-CUT: Final = "content: cut at the cap on its decoded size"
 SITEMAP_KINDS: Final = frozenset(("urlset", "index", "text"))  # a feed is a page like any other
 PAGE_STATUSES: Final = frozenset((200, 203))  # others bear no content of their own: no links, no fingerprint
 
@@ -49,8 +48,8 @@ def parse(job: Job, rules: LinkRules, hooks: Hooks, reader: LinkReader | None = 
     if not job.parse or not job.payload or job.status not in PAGE_STATUSES:
         return _digest(job, kind, said, {})
     decoded = decode_body(job.payload, job.content_encoding, body_max_bytes(job.kind, rules.body_max_bytes))
-    error = decoded.error[:ERROR_MAX_CHARS] or (CUT if decoded.truncated else "")
-    fields: dict[str, object] = {"error": error} if error else {}
+    error = decoded.error or (f"decoded: cut at {len(decoded.body)} bytes" if decoded.truncated else "")
+    fields: dict[str, object] = {"error": error[:ERROR_MAX_CHARS]} if error else {}
     if job.kind is Kind.SITEMAP or _is_sitemap(job, kind, content_type, decoded.body):
         # What is wrong with its coding explains what is wrong with it.
         fields = read_sitemap(job, decoded, content_type, rules, hooks) | fields

@@ -20,7 +20,7 @@ import msgspec
 
 from gossamer.adapters.digest import frames
 from gossamer.adapters.digest.links import LinkRules
-from gossamer.adapters.digest.process import Process
+from gossamer.adapters.digest.process import TOO_LONG, Process
 from gossamer.adapters.digest.unwritten import LACK_PAUSES_S, error_of, left_behind
 from gossamer.core.pulse import Pulse
 from gossamer.model.config import Config
@@ -35,7 +35,6 @@ DEATHS_MAX: Final = 8  # workers that die in a row, with no page answered betwee
 FINISH_TIMEOUT_S: Final = 60.0
 RESTART_PAUSE_S: Final = 0.2
 PREFIX: Final = "GOSSAMER"
-TOO_LONG: Final = "digest-too-long"  # with its framing a body is longer than can be handed to a worker
 
 
 class DigestPool:
@@ -316,11 +315,7 @@ class DigestPool:
             if worker is None or len(worker.jobs) >= DIGEST_JOBS_PER_WORKER_MAX:
                 return
             job = self._backlog.popleft()
-            if job.id not in self._futures:
-                continue  # its caller was cancelled
-            try:
-                worker.send(job)
-            except ValueError:  # fetch.max_body lets bodies in that no frame has room for
+            if job.id in self._futures and not worker.send(job):  # else its caller was cancelled
                 self._resolve(Digest(id=job.id, pointer=None, error=TOO_LONG))
 
     def _ended(self, worker: Process) -> None:

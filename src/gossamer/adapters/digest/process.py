@@ -16,6 +16,7 @@ from gossamer.model.page import Job
 
 SOCKET_BUFFER_BYTES: Final = 1 << 20
 STDERR_TAIL_BYTES: Final = 2_000
+TOO_LONG: Final = "digest-too-long"  # with its framing a body is longer than can be handed to a worker
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _ALLOCATOR: Final = {
     "MALLOC_ARENA_MAX": "2",
@@ -95,12 +96,16 @@ class Process(asyncio.Protocol):
         """asyncio.Protocol."""
         self._on_end(self)
 
-    def send(self, job: Job) -> None:
-        """Hand over a job. Raises ValueError for one that is longer than a frame can be."""
-        frame = frames.encode(frames.Work(job, tuple(self.settled)))
+    def send(self, job: Job) -> bool:
+        """Hand over a job. False: it is longer than a frame can be; `fetch.max_body` may let such bodies in."""
+        try:
+            frame = frames.encode(frames.Work(job, tuple(self.settled)))
+        except ValueError:
+            return False
         self.jobs[job.id] = job
         self.settled = []
         self._send(frame)
+        return True
 
     def finish(self) -> None:
         """Ask it to answer what it has, close its segment and end."""
