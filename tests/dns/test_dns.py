@@ -200,23 +200,19 @@ def test_one_query_in_flight_for_each_name_and_waiters_may_give_up() -> None:
 
 
 def test_many_names_at_once_do_not_stall_the_loop() -> None:
-    async def ask() -> tuple[int, float]:
+    async def ask() -> tuple[int, bool]:
         table: dict[str, Records | int] = {f"h{place}.example": [("192.0.2.1", 600, "A")] for place in range(600)}
         table["slow.example"] = SILENT
         async with name_server(table) as (_, address):
-            resolver = DnsResolver(Dns(nameservers=(address,), timeout_s=1.5), FixedClock())
+            resolver = DnsResolver(Dns(nameservers=(address,), timeout_s=20), FixedClock())
             slow = asyncio.create_task(resolver.resolve("slow.example"))
-            loop = asyncio.get_running_loop()
-            begun = loop.time()
             found = await asyncio.gather(*[resolver.resolve(name) for name in table if name != "slow.example"])
-            took_s = loop.time() - begun
+            waits = not slow.done()  # for 20 s: nobody waited for it
             slow.cancel()
             await resolver.close()
-            return sum(bool(each.addresses) for each in found), took_s
+            return sum(bool(each.addresses) for each in found), waits
 
-    good, took_s = run(ask())
-    assert good == 600
-    assert took_s < 1.2
+    assert run(ask()) == (600, True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-SYMPTOMS = 58
+SYMPTOMS = 59
 
 
 def rows() -> list[tuple[str, list[str]]]:

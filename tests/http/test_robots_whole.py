@@ -210,7 +210,7 @@ def test_a_key_is_read_whatever_a_page_may_have() -> None:
     assert (body, outcome.truncated) == (b"3f8a91c2d7e64b053f8a91c2d7e64b05", "")
 
 
-@pytest.mark.parametrize("kind", [Kind.PAGE, Kind.SITEMAP])
-def test_pages_and_sitemaps_are_cut_as_configured(kind: Kind) -> None:
+@pytest.mark.parametrize(("kind", "kept", "truncated"), [(Kind.PAGE, 1, "length"), (Kind.SITEMAP, len(RULES), "")])
+def test_pages_are_cut_as_configured_and_sitemaps_are_not(kind: Kind, kept: int, truncated: str) -> None:
     outcome, _ = ask(answer(sized(len(RULES), RULES)), kind)
-    assert (outcome.payload, outcome.truncated, outcome.incomplete) == (RULES[:1], "length", "")
+    assert (outcome.payload, outcome.truncated, outcome.incomplete) == (RULES[:kept], truncated, "")

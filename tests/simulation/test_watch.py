@@ -89,7 +89,9 @@ def no_robots(patch: Patch) -> None:
 def unruled(self: Dispatch, host: Any, address: str, changes: Changes, now: float) -> Any:
     place = host.queue.take(self._c.chance, 0.5)
     row = changes.url(place.key) if place is not None else None
-    return self._queue_entry_turn(host, address, now, place, row) if place is not None and row is not None else None
+    if place is None or row is None:
+        return None
+    return self._queue_entry_turn(host, address, changes, now, place, row)
 
 
 def uncounted(patch: Patch) -> None:
