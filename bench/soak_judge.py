@@ -1,8 +1,9 @@
 """The verdict on a soak: did anything grow between its second and its last quarter, and was every gap kept.
 
 The first quarter warms up: caches fill, hosts are met. A quarter's figure is the median of its samples. A measure holds
-when the last quarter's figure is within TOLERANCE of the second's. A time may also be divided by what a fixed piece of
-Python took in the same quarter: a machine that others slow down is not a crawler that has grown slow.
+when the last quarter's figure is within TOLERANCE of the second's. Beside each time stands its change divided by that
+of a fixed piece of Python, which tells a machine that others slow down from a crawler that has grown slow. It decides
+nothing.
 """
 
 from __future__ import annotations
@@ -108,7 +109,6 @@ def judge(samples: Sequence[Sample], duration_s: float) -> list[Finding]:
 def _compare(measure: Measure, second: Sequence[Sample], last: Sequence[Sample]) -> Finding:
     before, after = figure(second, measure.field), figure(last, measure.field)
     even = after / slowed(second, last) if measure.unit == "ms" else after
-    most = max(TOLERANCE * before, measure.slack)
     scale = 1e6 if measure.unit == "MB" else 1.0
     return Finding(
         name=measure.name,
@@ -117,7 +117,7 @@ def _compare(measure: Measure, second: Sequence[Sample], last: Sequence[Sample])
         last=after / scale,
         change=_change(before, after),
         beside=_change(before, even),
-        holds=min(abs(after - before), abs(even - before)) <= most,
+        holds=abs(after - before) <= max(TOLERANCE * before, measure.slack),
     )
 
 

@@ -101,8 +101,8 @@ the crawl goes on. What is measured is written down every {soak.every_s:g} s.
 
 A figure is the median of its quarter's samples. It holds when the last quarter's is within 10 % of the second
 quarter's; the first one warms up (hosts are met, caches fill). Fetch and commit times are of ordinary hosts.
-A time also holds when its change beside the machine does: divided by what a fixed piece of Python, timed at every
-look, took longer in the last quarter.
+Beside the machine: the same change, divided by how much longer a fixed piece of Python took, which is timed at every
+look. It decides nothing.
 
 What grows with the number of URLs ends at a named bound: in the main process `BLOCK_CACHE_BYTES`, `WRITE_BUFFERS_BYTES`
 and `KNOWN_GENERATION_MAX`, in a worker `REMEMBERED_MAX` (links) and the index of the open segment.
