@@ -7,7 +7,7 @@ import random
 import secrets
 import signal
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from gossamer.adapters.http.client import HttpClient
 from gossamer.adapters.networks import load_as_table, load_cdn
 from gossamer.adapters.rocksdb import RocksStore
 from gossamer.adapters.spool import Spool
+from gossamer.adapters.threads import one_thread
 from gossamer.core.changes import Changes
 from gossamer.core.context import Context
 from gossamer.core.counters import bump
@@ -40,6 +41,7 @@ from gossamer.stage.seed import seed_kind
 from gossamer.surface import settings
 from gossamer.surface.crawllog import CrawlLog
 from gossamer.surface.engine import CrawlReader, LiveView
+from gossamer.surface.garbage import Garbage
 from gossamer.surface.machine import check_disk, descriptors_for
 from gossamer.surface.memory import Memory
 from gossamer.surface.monitor import Monitor
@@ -80,7 +82,7 @@ class Node:
         concurrency = descriptors_for(config.fetch.concurrency)
         check_disk(self.directory)
         self._store = RocksStore(self.directory / "state")
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        self._executor = one_thread("sync")
         self._open = True
         context = Context(
             config,
@@ -371,12 +373,12 @@ async def _run_crawl(config: Config, view: LiveView) -> int:
         interrupted = True
         node.stop("everything fetched is kept, the same command goes on")
 
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)
     try:
         await node.start()
-        await node.run(view)
+        with closing(Garbage()):
+            await node.run(view)
         failures = node.seed_failures()
     except BaseException as error:
         node.abort(error)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.model.limits import MIB
+from gossamer.surface.garbage import look_again
 
 MEMORY_FREE_MIN_BYTES: Final = 32 * MIB  # less than this left and nothing more is fetched
 MEMORY_FREE_AGAIN_BYTES: Final = 48 * MIB  # as much as this, and fetching goes on
@@ -28,6 +29,9 @@ class Memory:
     def lacking(self) -> str:
         """Why nothing more should be fetched now, in one sentence; "" while there is room."""
         left, whose = min(self._left())
+        if not self._short and left < MEMORY_FREE_MIN_BYTES:
+            look_again()
+            left, whose = min(self._left())
         self._short = left < (MEMORY_FREE_AGAIN_BYTES if self._short else MEMORY_FREE_MIN_BYTES)
         if not self._short:
             return ""

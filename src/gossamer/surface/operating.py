@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
 from gossamer.adapters.control import ControlSocket
 from gossamer.adapters.exclusions import ABSENT, Stamp
+from gossamer.adapters.threads import one_thread
 from gossamer.core import hostorders
 from gossamer.core.partition import Partition
 from gossamer.core.robotsdesk import synthetic_disallow
@@ -109,7 +109,7 @@ class Operator:
         self._stamp: Stamp = ABSENT
         self._opened = False
         self._closed = False
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="exclusions")
+        self._writer = one_thread("exclusions")
         self._writing: set[asyncio.Future[object]] = set()
         self._socket = ControlSocket(node.directory, self.ask)
         self._notifier = Notifier(node.config.notify, node.directory.resolve().name, node.clock.now, node.count_error)

@@ -16,6 +16,7 @@ from gossamer.model.page import Job
 
 SOCKET_BUFFER_BYTES: Final = 1 << 20
 STDERR_TAIL_BYTES: Final = 2_000
+END_LOOKED_FOR_S: Final = 0.005  # it is killed or ends by itself; waiting on a thread would need one to start
 TOO_LONG: Final = "digest-too-long"  # with its framing a body is longer than can be handed to a worker
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _ALLOCATOR: Final = {
@@ -141,7 +142,8 @@ class Process(asyncio.Protocol):
         assert self._process is not None
         if self._process.poll() is None:
             self._process.kill()  # it closed its socket: nothing it does matters any more
-        code = await asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+        while (code := self._process.poll()) is None:  # noqa: ASYNC110 - no event tells of a process's end
+            await asyncio.sleep(END_LOOKED_FOR_S)
         words = b""
         if self._stderr is not None:
             size = self._stderr.seek(0, os.SEEK_END)
