@@ -79,8 +79,12 @@ def against_libraries(bench: Bench, served: Served, pages: int, workers: int) ->
         many, ran, urls = crawled(served, f"many-{form}", seeds, workers, "--pages", str(pages))
         page_us = (many.cpu_s - few.cpu_s) / (ran.requests - few_ran.requests) * 1e6
         used = samples(served, port, variants=False)
-        found = bare.parts(used, is_packed=form == "gzip", new_links=urls - 1)
+        alone_us = sum(bare.parts(used, is_packed=form == "gzip", new_links=urls - 1).values())
+        with bare.beside(used, is_packed=form == "gzip"):
+            found = bare.parts(used, is_packed=form == "gzip", new_links=urls - 1)
+            content_us = bare.main_content_us(used)
         total_us = sum(found.values())
+        with_content_us = total_us - found["text"] + content_us
         main_us = many.processes[many.main].cpu_s / ran.requests * 1e6
         sizes = statistics.fmean(len(sample.plain) for sample in used)
         sent = statistics.fmean(len(sample.packed if form == "gzip" else sample.plain) for sample in used)
@@ -92,7 +96,6 @@ def against_libraries(bench: Bench, served: Served, pages: int, workers: int) ->
             note=f"{ran.requests:,} pages of {sizes:,.0f} bytes ({sent:,.0f} sent), {urls:.1f} URLs for each; "
             f"main process {main_us:.0f} µs; {ran.requests / ran.elapsed_s:.0f} pages/s",
         )
-        content_us = bare.main_content_us(used)
         bench.row(
             f"against the bare libraries, {form}",
             page_us / total_us,
@@ -100,8 +103,8 @@ def against_libraries(bench: Bench, served: Served, pages: int, workers: int) ->
             most=RATIO_MOST,
             note="µs: "
             + ", ".join(f"{name} {us:.0f}" for name, us in found.items())
-            + f"; sum {total_us:.0f}; with a library's main content ({content_us:.0f}) in place of the whole text it "
-            f"would be {page_us / (total_us - found['text'] + content_us):.2f} ×",
+            + f"; sum {total_us:.0f}, with the other cores idle {alone_us:.0f}; with a library's main content "
+            f"({content_us:.0f}) in place of the whole text it would be {page_us / with_content_us:.2f} ×",
         )
 
 
