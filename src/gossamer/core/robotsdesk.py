@@ -45,6 +45,7 @@ class RobotsDesk:
         self._product = config.identity.product
         self._store = store
         self._takedowns = takedowns
+        self._last: tuple[Rules, str, RobotsVerdict] | None = None
 
     def standing(self, host: ActiveHost, scheme: str, now: float) -> Standing:
         """Whether the rules can be asked."""
@@ -69,7 +70,7 @@ class RobotsDesk:
             return None
         if state.verdict == "disallow":
             return f"robots.txt: {state.why}"
-        verdict = self.rules(host, scheme).decide(target)
+        verdict = self._verdict(host, scheme, target)
         if verdict.allowed:
             return None
         return f"robots.txt {_told(verdict)}"
@@ -81,8 +82,15 @@ class RobotsDesk:
             return "", 0.0
         if state.verdict == "allow":
             return f"no rules: {state.why}", state.fetched
-        verdict = self.rules(host, scheme).decide(target)
+        verdict = self._verdict(host, scheme, target)
         return (_told(verdict) if verdict.line else "no rule against it"), state.fetched
+
+    def _verdict(self, host: ActiveHost, scheme: str, target: str) -> RobotsVerdict:
+        """What the rules say of a path. A turn asks twice, whether and by which rule: the last answer is kept."""
+        rules = self.rules(host, scheme)
+        if self._last is None or self._last[0] is not rules or self._last[1] != target:
+            self._last = rules, target, rules.decide(target)
+        return self._last[2]
 
     def rules(self, host: ActiveHost, scheme: str) -> Rules:
         """The parsed rules, kept in memory while the host is active."""
