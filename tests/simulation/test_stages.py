@@ -291,3 +291,22 @@ def test_a_crawl_whose_external_fetchers_ask_no_more_looks_seldom() -> None:
     run.go(60.0)
     assert len(run.begun) == before > 30
     assert looks < 60  # every few seconds, not every millisecond
+
+
+def test_between_two_looks_at_the_sockets_so_many_turns_are_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of hosts whose time has come are no reason to leave the event loop waiting."""
+    listed = names(5 * dispatch.TURNS_AT_ONCE)
+    run = Run(farm(listed, chain), config(politeness={"start_jitter_s": 0.0}), roots(listed), dns_s=0.0)
+    handed, waiting = 0, []
+    next_turn = run.partition.next_turn
+
+    def hand(now: float) -> Turn | None:
+        nonlocal handed
+        turn = next_turn(now)
+        handed += turn is not None
+        waiting.append(handed - len(run.begun))
+        return turn
+
+    monkeypatch.setattr(run.partition, "next_turn", hand)
+    run.go(5.0)
+    assert max(waiting) == dispatch.TURNS_AT_ONCE

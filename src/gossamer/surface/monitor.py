@@ -10,7 +10,6 @@ from typing import Final, Protocol
 
 import msgspec
 
-from gossamer.core.active import Phase
 from gossamer.core.bounds import Load, judge_bound
 from gossamer.core.partition import Committed, Partition
 from gossamer.model.config import Config
@@ -21,6 +20,7 @@ from gossamer.ports.clock import Clock
 from gossamer.stage.commit import CommitStage
 from gossamer.stage.dispatch import RESOLVES_MAX, DispatchStage
 from gossamer.surface.busy import Meter
+from gossamer.surface.census import Census, census
 from gossamer.surface.counted import counted
 from gossamer.surface.machine import disk_free_bytes, resident_bytes
 from gossamer.surface.notices import Notices
@@ -127,8 +127,9 @@ class Monitor:
         if dispatch.paused and state == "crawling":
             state, detail = "paused", dispatch.paused
         run_s = now - self._started
+        hosts = census(self._partition.context.frontier.active.values(), now)
         return msgspec.structs.replace(
-            self._counted(),
+            self._counted(hosts),
             time=now,
             state=state,
             state_detail=detail,
@@ -143,7 +144,7 @@ class Monitor:
             sync_s=commit.sync_s,
             loop_late_s=dispatch.loop_late_s,
             busy=self._meter.busy(),
-            bound=judge_bound(self._load(state, rate, dispatch, commit, pool)),
+            bound=judge_bound(self._load(state, rate, hosts, dispatch, commit, pool)),
             budgets=self._budgets(now),
             eta_s=self._eta(rate, now),
             segments=archive.count,
@@ -154,28 +155,23 @@ class Monitor:
             recent=tuple(self._recent),
         )
 
-    def _counted(self) -> Snapshot:
+    def _counted(self, hosts: Census) -> Snapshot:
         """The part that is read off counters and queues."""
-        totals, active = self._totals, self._partition.context.frontier.active.values()
-        now = self._clock.now()
-        resting = sum(host.phase is Phase.LANE and host.row.next_allowed > now for host in active)
         return msgspec.structs.replace(
-            counted(totals, self._config),
+            counted(self._totals, self._config),
             in_flight=self._partition.in_flight,
             concurrency=self._concurrency,
-            hosts_active=len(active),
-            hosts_ready=sum(host.phase is Phase.LANE for host in active) - resting,
-            hosts_resting=resting,
-            hosts_waiting=max(0, totals.hosts_with_work - len(active)),
+            hosts_active=hosts.active,
+            hosts_ready=hosts.ready,
+            hosts_resting=hosts.resting,
+            hosts_waiting=max(0, self._totals.hosts_with_work - hosts.active),
             digest_pending=self._partition.uncommitted(),
             digest_max=DIGEST_PENDING_MAX,
         )
 
-    def _load(self, state: str, rate: float, dispatch: DispatchStage, commit: CommitStage, pool: Digesting) -> Load:
-        context = self._partition.context
-        active = context.frontier.active.values()
-        periods = [host.row.delay_s + host.row.response_s for host in active]
-        lanes = {host.lane.id for host in active if host.lane is not None}
+    def _load(
+        self, state: str, rate: float, hosts: Census, dispatch: DispatchStage, commit: CommitStage, pool: Digesting
+    ) -> Load:
         limit = self._config.limits.pages
         return Load(
             rate=rate,
@@ -193,17 +189,14 @@ class Monitor:
             sync_s=commit.sync_s,
             resolving=dispatch.resolving,
             resolves_max=RESOLVES_MAX,
-            hosts_active=len(periods),
-            hosts_resolving=sum(host.phase is Phase.RESOLVING for host in active),
-            hosts_ruleless=sum(
-                host.phase is not Phase.RESOLVING and (not host.row.robots or bool(host.robots_elsewhere))
-                for host in active
-            ),
-            lanes=len(lanes),
+            hosts_active=hosts.active,
+            hosts_resolving=hosts.resolving,
+            hosts_ruleless=hosts.ruleless,
+            lanes=hosts.lanes,
             slots=self._config.frontier.slots,
-            waiting=self._totals.hosts_with_work > len(periods),
-            period_s=sum(periods) / len(periods) if periods and sum(periods) > 0 else 1.0,
-            asleep=len(context.frontier.asleep()),
+            waiting=self._totals.hosts_with_work > hosts.active,
+            period_s=hosts.period_s,
+            asleep=len(self._partition.context.frontier.asleep()),
             queued=self._totals.queued,
             due_in_s=self._due_in() if state == "crawling" else None,  # a closed store is asked nothing
         )
