@@ -105,7 +105,8 @@ sys.exit(cli.run(sys.argv[1:], engine))
 def on_terminal(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) -> tuple[int, str]:
     """Run the program with the fake engine on a pseudo-terminal."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | (env or {})
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment = {**kept, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | (env or {})
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *arguments],
