@@ -37,6 +37,7 @@ VERIFY_TIMEOUT_S: Final = 3_600.0
 START_TIMEOUT_S: Final = 60.0
 END_TIMEOUT_S: Final = 180.0  # after the crawl's own time
 HOSTILE_SHARE: Final = 0.15
+GLANCE_EVERY_S: Final = 0.5  # between looks
 WORDS_MAX: Final = 400  # of what `verify` said
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
@@ -101,7 +102,8 @@ def watched(crawl: Crawl, seconds: float, every_s: float, hostile_port: int,
         while process.poll() is None and time.monotonic() < began + seconds + END_TIMEOUT_S:
             due += every_s
             while process.poll() is None and time.monotonic() < due:
-                time.sleep(min(0.5, every_s))
+                time.sleep(min(GLANCE_EVERY_S, every_s))
+                watcher.glance()
             sample = watcher.look() if process.poll() is None else None
             if sample is not None:
                 samples.append(sample)

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from bench.harness import TICKS_PER_S, calibration_ms, tree
+from gossamer.model.view import Snapshot
 from gossamer.surface.statusfile import read_status
 
 READ_BYTES: Final = 1 << 20
@@ -44,7 +45,7 @@ class Sample(msgspec.Struct, kw_only=True):
     fetch_p95_ms: float = 0.0
     commit_p50_ms: float = 0.0  # from the end of the exchange to the commit
     commit_p95_ms: float = 0.0
-    sync_ms: float = 0.0  # the crawler's own averages
+    sync_ms: float = 0.0  # means of what the crawler said at every glance since the look before
     loop_late_ms: float = 0.0
     urls: int = 0
     hosts: int = 0
@@ -112,20 +113,30 @@ class Watcher:
         self._tail = LogTail(directory / "log" / "crawl.jsonl")
         self._began = time.monotonic()
         self._before: Sample | None = None
+        self._syncs_s: list[float] = []
+        self._late_s: list[float] = []
 
-    def look(self) -> Sample | None:
-        """A sample; None before the crawl runs and from when it winds up."""
+    def glance(self) -> Snapshot | None:
+        """Note what swings within seconds, to be called between looks. None before it runs and when it winds up."""
         status = read_status(self._directory / "log")
         if status is None or status[0].state not in RUNNING:
             return None
-        snapshot, _ = status
+        self._syncs_s.append(status[0].sync_s)
+        self._late_s.append(status[0].loop_late_s)
+        return status[0]
+
+    def look(self) -> Sample | None:
+        """A sample; None before the crawl runs and from when it winds up."""
+        snapshot = self.glance()
+        if snapshot is None:
+            return None
         sample = Sample(
             at_s=time.monotonic() - self._began,
             workers=snapshot.workers,
             worker_restarts=snapshot.worker_restarts,
             pages=snapshot.pages,
-            sync_ms=snapshot.sync_s * 1000,
-            loop_late_ms=snapshot.loop_late_s * 1000,
+            sync_ms=statistics.fmean(self._syncs_s) * 1000,
+            loop_late_ms=statistics.fmean(self._late_s) * 1000,
             urls=snapshot.urls_known,
             hosts=snapshot.hosts_known,
             queued=snapshot.queued,
@@ -136,6 +147,7 @@ class Watcher:
             log_bytes=_size(self._directory / "log"),
             reference_ms=calibration_ms(REFERENCE_ROUNDS),
         )
+        self._syncs_s, self._late_s = [], []
         try:
             for pid in tree(self._pid):
                 self._process(sample, pid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 
 from bench import soak, soak_judge, soak_page
 from bench.soak_judge import MEASURES, Manners, judge, judge_manners
-from bench.soak_watch import LogTail, Sample
+from bench.soak_watch import LogTail, Sample, Watcher
+from gossamer.model.view import Snapshot
+from gossamer.surface.statusfile import StatusFile
 from tests.support.nginx import LOG_FORMAT, nginx_path
 
 SECONDS = 20.0  # three visits of a host that misbehaves, a gap and a jitter apart, on a busy machine
@@ -126,6 +129,22 @@ def test_short_gaps_and_overlaps_are_found(tmp_path: Path, second: tuple[float, 
     assert (manners.requests, manners.addresses, manners.short) == (3, 2, short)
     assert bool(manners.first_short) is bool(short)
     assert soak_judge.holds([], manners) is not bool(short)
+
+
+def test_what_swings_between_two_looks_is_averaged(tmp_path: Path) -> None:
+    for folder in ("log", "state"):
+        (tmp_path / folder).mkdir()
+    watcher = Watcher(tmp_path, os.getpid(), 1)
+    for late_s, sync_s in ((0.01, 0.2), (0.05, 0.4), (0.03, 0.6)):
+        shown = Snapshot(directory=str(tmp_path), state="crawling", loop_late_s=late_s, sync_s=sync_s)
+        StatusFile(tmp_path / "log").show(shown)
+        found = watcher.glance() if late_s != 0.03 else watcher.look()
+        assert found is not None
+    assert (found.loop_late_ms, found.sync_ms) == (pytest.approx(30.0), pytest.approx(400.0))
+    again = watcher.look()
+    assert again is not None
+    assert (again.loop_late_ms, again.sync_ms) == (pytest.approx(30.0), pytest.approx(600.0))
+    watcher.close()
 
 
 def test_the_crawl_log_is_followed_over_a_rotation(tmp_path: Path) -> None:
